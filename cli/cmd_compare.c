@@ -11,7 +11,7 @@ typedef struct arguments {
     choice choice;
     output_options output;
     bool has_families;
-    argument_list rivals;
+    argument_list predictors;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
@@ -40,9 +40,9 @@ static const char doc[] =
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
     const choice *c = &args->choice;
-    if (args->rivals.count == 0)
+    if (args->predictors.count == 0)
         argp_error(state, "what to compare? Give predictor files and --data, or folders of runs");
-    if (args->rivals.count > RIVALS_MAX) argp_error(state, "at most %d at a time", RIVALS_MAX);
+    if (args->predictors.count > RIVALS_MAX) argp_error(state, "at most %d at a time", RIVALS_MAX);
     if (c->data == NULL && (c->split != NULL || c->has_part || c->devices.count > 0 || c->families.count > 0))
         argp_error(state, "on which data set? Give it with --data DIR");
 }
@@ -53,21 +53,21 @@ const option_set cmd_compare_options = {
     .parts = {{&choice_set, offsetof(arguments, choice)}, {&output_set, offsetof(arguments, output)}},
     .doc = doc,
     .args_doc = "PREDICTOR... --data DIR\nRUN...",
-    .arguments = offsetof(arguments, rivals)};
+    .arguments = offsetof(arguments, predictors)};
 
 /* --- Predictors ---------------------------------------------------------------------------------------------- */
 
-typedef struct contest {
+typedef struct compare_job {
     arguments *args;
     ft_dataset *data;
     ft_split split;
     bool has_split; /* known once the first predictor is open */
     ft_evaluation evaluations[RIVALS_MAX];
-    ft_rival rivals[RIVALS_MAX];
-} contest;
+    ft_compared_predictor predictors[RIVALS_MAX];
+} compare_job;
 
-static ft_status evaluate_rival(contest *c, uint32_t index) {
-    const char *path = c->args->rivals.items[index];
+static ft_status evaluate_rival(compare_job *c, uint32_t index) {
+    const char *path = c->args->predictors.items[index];
     ft_predictor *predictor = NULL;
     ft_error error;
     if (ft_predictor_open(path, &predictor, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
@@ -78,25 +78,25 @@ static ft_status evaluate_rival(contest *c, uint32_t index) {
     if (status == FT_OK)
         status =
             choice_evaluate(&one, path, predictor, c->data, c->has_split ? &c->split : NULL, &c->evaluations[index]);
-    c->rivals[index] = (ft_rival){.name = path, .evaluation = &c->evaluations[index]};
+    c->predictors[index] = (ft_compared_predictor){.name = path, .evaluation = &c->evaluations[index]};
     ft_predictor_free(predictor);
     return status;
 }
 
 static ft_status compare_predictors(arguments *args, output *out) {
     ft_error error;
-    contest *c = calloc(1, sizeof *c);
+    compare_job *c = calloc(1, sizeof *c);
     if (c == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
     c->args = args;
     ft_status status = ft_dataset_open(args->choice.data, &c->data, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);
-    for (uint32_t i = 0; i < args->rivals.count && status == FT_OK; i++) status = evaluate_rival(c, i);
+    for (uint32_t i = 0; i < args->predictors.count && status == FT_OK; i++) status = evaluate_rival(c, i);
     if (status == FT_OK) {
-        status = ft_compare_write(c->rivals, args->rivals.count, args->has_families, args->choice.seed,
+        status = ft_compare_write(c->predictors, args->predictors.count, args->has_families, args->choice.seed,
                                   &args->output.style, out->stream, &error);
         if (status != FT_OK) output_fail(out, status, NULL, &error);
     }
-    for (uint32_t i = 0; i < args->rivals.count; i++) ft_evaluation_free(&c->evaluations[i]);
+    for (uint32_t i = 0; i < args->predictors.count; i++) ft_evaluation_free(&c->evaluations[i]);
     ft_split_free(&c->split);
     ft_dataset_free(c->data);
     free(c);
@@ -107,11 +107,11 @@ static ft_status compare_predictors(arguments *args, output *out) {
 
 static ft_status compare_runs(const arguments *args, const output *out) {
     ft_error error;
-    for (uint32_t i = 0; i < args->rivals.count; i++)
-        if (walk_kind_of(args->rivals.items[i], true) == WALK_FILE)
+    for (uint32_t i = 0; i < args->predictors.count; i++)
+        if (walk_kind_of(args->predictors.items[i], true) == WALK_FILE)
             return cli_fail(FT_ERR_USAGE, "%s is a file: to compare predictors, give a data set with --data DIR",
-                            args->rivals.items[i]);
-    ft_status status = ft_compare_runs((const char *const *)args->rivals.items, args->rivals.count, args->has_families,
+                            args->predictors.items[i]);
+    ft_status status = ft_compare_runs((const char *const *)args->predictors.items, args->predictors.count, args->has_families,
                                        &args->output.style, out->stream, &error);
     return status != FT_OK ? output_fail(out, status, NULL, &error) : FT_OK;
 }

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if (whole > size || (whole > 0 && data[whole - 1] != '\n') || (j.count > 0 && j.header == NULL)) abort();
     for (uint32_t i = 0; i < j.count && i < 64; i++) {
-        const journal_entry *found = journal_find(&j, j.entries[i].trial, j.entries[i].turn);
+        const journal_entry *found = journal_find(&j, j.entries[i].trial, j.entries[i].round);
         if (found == NULL || !json_is_object(found->config)) abort();
     }
     journal_close(&j);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/evaluate/compare_runs.h"
+#include "learn/evaluate/comparison.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

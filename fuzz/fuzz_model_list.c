@@ -1,7 +1,7 @@
 /* fuzz_model_list.c - any bytes as a list of models: refused, or read with the stated number of models. */
 #include <stdlib.h>
 
-#include "learn/adapt/model_list.h"
+#include "learn/adapt/sampling_units.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -161,15 +161,15 @@ FT_API ft_status ft_extrapolation_plot(const ft_predictor *predictor, const ft_d
 /* --- Comparing ----------------------------------------------------------------------------------------------- */
 
 /* One of several predictors, evaluated on the same data set. */
-typedef struct ft_rival {
+typedef struct ft_compared_predictor {
     const char *name; /* what documents call it */
     const ft_evaluation *evaluation;
-} ft_rival;
+} ft_compared_predictor;
 
 /* Predictors side by side: by device, and by family when asked for, the scores of each on the records that all of them
  * that know the device predicted, the best marked, and the difference of MAPE to the first with a 95 % interval (paired
  * bootstrap, seeded). */
-FT_API ft_status ft_compare_write(const ft_rival *rivals, uint32_t count, bool has_families, uint64_t seed,
+FT_API ft_status ft_compare_write(const ft_compared_predictor *predictors, uint32_t count, bool has_families, uint64_t seed,
                                   const ft_style *style, FILE *stream, ft_error *error);
 
 /* The same from what run folders say of themselves (metrics.json): nothing is evaluated again, so there are no

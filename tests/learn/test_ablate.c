@@ -98,11 +98,11 @@ static void wrong_wishes_leave_nothing(void **state) {
     o.factors = none;
     o.trial.config = "{\"extra\": 1}";
     assert_int_equal(ft_ablate(data, "out", &o, &a, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "leaves nothing out"));
+    assert_non_null(strstr(error.message, "switches nothing off"));
     o.factor_count = 0;
     o.trial.config = "{\"extra\": 0}";
     assert_int_equal(ft_ablate(data, "out", &o, &a, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "names nothing that can be left out"));
+    assert_non_null(strstr(error.message, "declares no factors"));
     o.trial.config = NULL;
     o.seeds = 0;
     assert_int_equal(ft_ablate(data, "out", &o, &a, &error), FT_ERR_USAGE);

@@ -84,7 +84,7 @@ static void test_scale_is_found(void **state) {
     assert_int_equal(a.after.case_count, NETWORKS - 4);
     assert_true(a.before.scores[0].mape > 45 && a.after.scores[0].mape < 3);
     assert_int_equal(a.note_count, 1);
-    assert_non_null(strstr(a.notes[0], "too few for more than its scale"));
+    assert_non_null(strstr(a.notes[0], "only the scale is fitted"));
     ft_adaptation_free(&a);
     ft_dataset_free(data);
     fitted_free(&f);
@@ -272,7 +272,7 @@ static void test_what_is_refused(void **state) {
     const char *const absent[] = {"absent"}, *const known[] = {"cortex-a76"};
     fitted f = first("flops-mem", NULL);
     ft_dataset *data = measured("adreno-640");
-    refuses(&f, data, &(ft_adapt_options){0}, FT_ERR_USAGE, "how many models");
+    refuses(&f, data, &(ft_adapt_options){0}, FT_ERR_USAGE, "models to learn from are missing");
     refuses(&f, data, &(ft_adapt_options){.budget = 1}, FT_ERR_USAGE, "at least 2 are needed");
     refuses(&f, data, &(ft_adapt_options){.budget = 49}, FT_ERR_USAGE, "only 48 were measured");
     refuses(&f, data, &(ft_adapt_options){.budget = 4, .method = "refit"}, FT_ERR_USAGE, "too few to refit");
@@ -329,7 +329,7 @@ static void test_names_that_clash(void **state) {
     assert_false(a.devices[0].is_new);
     ft_adaptation_free(&a);
     assert_int_equal(ft_adapt(p, other, &(ft_adapt_options){.budget = 6}, "no.ftm", &a, &error), FT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "the names of devices clash"));
+    assert_non_null(strstr(error.message, "device names clash"));
     /* One that the predictor does not know is new, whatever its runtime. */
     if (ft_adapt(f.opened, other, &(ft_adapt_options){.budget = 6, .threads = 1}, "a.ftm", &a, &error) != FT_OK)
         fail_msg("%s", error.message);

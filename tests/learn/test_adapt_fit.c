@@ -147,8 +147,10 @@ static void test_what_cannot_be_told_is_left_out(void **state) {
     assert_near(a.devices[0].scale, 2);
     bool is_noted = false;
     for (uint32_t i = 0; i < a.note_count; i++)
-        is_noted = is_noted || (strstr(a.notes[i], "of 15 measurements to learn from are left out: made was not "
-                                                   "trained on 'tiles=9'") != NULL);
+        is_noted =
+            is_noted ||
+            (strstr(a.notes[i], "of 15 measurements to learn from cannot be predicted and are left out: made was not "
+                                "trained on 'tiles=9'") != NULL);
     assert_true(is_noted);
     assert_int_equal(a.devices[0].records + a.after.case_count, NETWORKS - NETWORKS / 3);
     assert_true(a.before.refused == a.after.refused && a.after.refused > 0);
@@ -159,7 +161,7 @@ static void test_what_cannot_be_told_is_left_out(void **state) {
     ft_error error;
     assert_int_equal(ft_adapt(from, data, &(ft_adapt_options){.budget = 9}, "b.ftm", &a, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(
-        strstr(error.message, "'adreno-640': none of its 9 measurements can be told: made was not trained"));
+        strstr(error.message, "'adreno-640': none of its 9 measurements can be predicted: made was not trained"));
     ft_dataset_free(data);
     ft_predictor_free(from);
 }
@@ -194,10 +196,10 @@ static void test_one_metric_of_several(void **state) {
     ft_error error;
     ft_adapt_options options = {.budget = 9, .method = "tune-all"};
     assert_int_equal(ft_adapt(from, data, &options, "c.ftm", &a, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "the model tells 2 metrics"));
+    assert_non_null(strstr(error.message, "the model predicts 2 metrics"));
     options = (ft_adapt_options){.budget = 9};
     assert_int_equal(ft_adapt(ft_predictor_next(from), data, &options, "c.ftm", &a, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "first of its file"));
+    assert_non_null(strstr(error.message, "first predictor of the file"));
     ft_predictor_free(second);
     ft_predictor_free(first);
     ft_dataset_free(other);

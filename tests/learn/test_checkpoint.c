@@ -81,7 +81,7 @@ static void test_damage_is_found(void **state) {
         bytes[i] ^= 0x10;
         ft_status status = checkpoint_parse(bytes, size, run, &found, &found_size, &error);
         assert_int_equal(status, i < 8 ? FT_ERR_FORMAT : FT_ERR_DAMAGED);
-        assert_non_null(strstr(error.message, "remove it to start"));
+        assert_non_null(strstr(error.message, "remove it to restart"));
         bytes[i] ^= 0x10;
     }
     for (size_t cut = 0; cut < size; cut++)

@@ -48,23 +48,24 @@ static void make(sample *s, double error, const char *other_device, uint32_t ski
         FT_OK);
 }
 
-static ft_status write_to(char **text, const ft_rival *rivals, uint32_t count, bool has_families, ft_output output,
-                          ft_error *error) {
+static ft_status write_to(char **text, const ft_compared_predictor *predictors, uint32_t count, bool has_families,
+                          ft_output output, ft_error *error) {
     size_t size;
     ft_style style = ft_style_default();
     style.output = output;
     FILE *stream = open_memstream(text, &size);
     assert_non_null(stream);
-    ft_status status = ft_compare_write(rivals, count, has_families, 1, &style, stream, error);
+    ft_status status = ft_compare_write(predictors, count, has_families, 1, &style, stream, error);
     fclose(stream);
     return status;
 }
 
-static json_t *compare_json(const ft_rival *rivals, uint32_t count, bool has_families, json_t *schema) {
+static json_t *compare_json(const ft_compared_predictor *predictors, uint32_t count, bool has_families,
+                            json_t *schema) {
     char *text;
     ft_error error;
     json_error_t json_error;
-    assert_int_equal(write_to(&text, rivals, count, has_families, FT_JSON, &error), FT_OK);
+    assert_int_equal(write_to(&text, predictors, count, has_families, FT_JSON, &error), FT_OK);
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &json_error);
     assert_non_null(document);
     free(text);
@@ -102,8 +103,8 @@ static sample a, b;
 static void test_rows(void **state) {
     make(&a, 4, "gpu", FT_NONE);
     make(&b, 6, "gpu", FT_NONE);
-    const ft_rival rivals[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
-    json_t *document = compare_json(rivals, 2, true, *state);
+    const ft_compared_predictor predictors[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
+    json_t *document = compare_json(predictors, 2, true, *state);
     assert_int_equal(json_array_size(json_object_get(document, "results")), 2 * 2 * 4);
     check_row(row_of(document, 0), "a.ftm", "cpu", "all", 20, 4);
     check_row(row_of(document, 1), "b.ftm", "cpu", "all", 20, 6);
@@ -120,7 +121,7 @@ static void test_rows(void **state) {
     assert_true(fabs(number_of(second, "mape_difference_lo") - 2) < 1e-9); /* each is worse by the same */
     assert_true(fabs(number_of(second, "mape_difference_hi") - 2) < 1e-9);
     json_decref(document);
-    document = compare_json(rivals, 2, false, *state);
+    document = compare_json(predictors, 2, false, *state);
     assert_int_equal(json_array_size(json_object_get(document, "results")), 2 * 2 * 2);
     json_decref(document);
     arena_free(&a.memory);
@@ -131,8 +132,8 @@ static void test_rows(void **state) {
 static void test_shared_records(void **state) {
     make(&a, 4, "gpu", 3);
     make(&b, 6, "npu", FT_NONE);
-    const ft_rival rivals[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
-    json_t *document = compare_json(rivals, 2, false, *state);
+    const ft_compared_predictor predictors[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
+    json_t *document = compare_json(predictors, 2, false, *state);
     assert_int_equal(json_array_size(json_object_get(document, "results")), 8);
     check_row(row_of(document, 0), "a.ftm", "cpu", "all", 19, 4);
     check_row(row_of(document, 1), "b.ftm", "cpu", "all", 19, 6);
@@ -151,25 +152,25 @@ static void test_table_and_csv(void **state) {
     char *text;
     make(&a, 4, "gpu", FT_NONE);
     make(&b, 6, "gpu", FT_NONE);
-    const ft_rival rivals[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
-    assert_int_equal(write_to(&text, rivals, 2, false, FT_TABLE, &error), FT_OK);
+    const ft_compared_predictor predictors[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
+    assert_int_equal(write_to(&text, predictors, 2, false, FT_TABLE, &error), FT_OK);
     assert_non_null(strstr(text, "time_us; all records\n\ncpu, all records\n"));
     assert_non_null(strstr(text, "a.ftm"));
     assert_non_null(strstr(text, "4.00*"));
     assert_non_null(strstr(text, "2.00 [2.00, 2.00]\n"));
     free(text);
     /* Only what tells paths apart is shown. */
-    const ft_rival runs[] = {{"runs/one/p.ftm", &a.evaluation}, {"runs/two/p.ftm", &b.evaluation}};
+    const ft_compared_predictor runs[] = {{"runs/one/p.ftm", &a.evaluation}, {"runs/two/p.ftm", &b.evaluation}};
     assert_int_equal(write_to(&text, runs, 2, false, FT_TABLE, &error), FT_OK);
     assert_non_null(strstr(text, "\n  one "));
     assert_non_null(strstr(text, "\n  two "));
     free(text);
-    const ft_rival nested[] = {{"a/a", &a.evaluation}, {"a/a/a", &b.evaluation}};
+    const ft_compared_predictor nested[] = {{"a/a", &a.evaluation}, {"a/a/a", &b.evaluation}};
     assert_int_equal(write_to(&text, nested, 2, false, FT_TABLE, &error), FT_OK);
     assert_non_null(strstr(text, "\n  a "));
     assert_non_null(strstr(text, "\n  a/a "));
     free(text);
-    assert_int_equal(write_to(&text, rivals, 2, false, FT_CSV, &error), FT_OK);
+    assert_int_equal(write_to(&text, predictors, 2, false, FT_CSV, &error), FT_OK);
     assert_non_null(strstr(text, "predictor,device,family,metric,n,mape,"));
     assert_non_null(strstr(text, "\nb.ftm,gpu,mean,time_us,20,"));
     free(text);
@@ -183,16 +184,16 @@ static void test_refused(void **state) {
     char *text;
     make(&a, 4, "gpu", FT_NONE);
     make(&b, 6, "gpu", FT_NONE);
-    const ft_rival rivals[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
-    assert_int_equal(write_to(&text, rivals, 0, false, FT_CSV, &error), FT_ERR_USAGE);
+    const ft_compared_predictor predictors[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
+    assert_int_equal(write_to(&text, predictors, 0, false, FT_CSV, &error), FT_ERR_USAGE);
     free(text);
     b.evaluation.data_hash = "11";
-    assert_int_equal(write_to(&text, rivals, 2, false, FT_CSV, &error), FT_ERR_USAGE);
+    assert_int_equal(write_to(&text, predictors, 2, false, FT_CSV, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "different data sets"));
     free(text);
     b.evaluation.metric = "peak_bytes";
-    assert_int_equal(write_to(&text, rivals, 2, false, FT_CSV, &error), FT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "b.ftm tells 'peak_bytes'"));
+    assert_int_equal(write_to(&text, predictors, 2, false, FT_CSV, &error), FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "b.ftm predicts 'peak_bytes'"));
     free(text);
     arena_free(&a.memory);
     arena_free(&b.memory);
@@ -202,14 +203,14 @@ static void test_no_memory(void **state) {
     (void)state;
     make(&a, 4, "gpu", FT_NONE);
     make(&b, 6, "gpu", FT_NONE);
-    const ft_rival rivals[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
+    const ft_compared_predictor predictors[] = {{"a.ftm", &a.evaluation}, {"b.ftm", &b.evaluation}};
     ft_style style = ft_style_default();
     FILE *stream = fopen("/dev/null", "w");
     assert_non_null(stream);
     for (long n = 0;; n++) {
         ft_error error;
         failing_start(n);
-        ft_status status = ft_compare_write(rivals, 2, true, 1, &style, stream, &error);
+        ft_status status = ft_compare_write(predictors, 2, true, 1, &style, stream, &error);
         if (!failing_stop()) break;
         assert_int_equal(status, FT_ERR_NOMEM);
     }

@@ -98,7 +98,7 @@ static void test_refused(void **state) {
     check_refused("{", FT_ERR_DAMAGED, "metrics.json");
     check_refused("[]", FT_ERR_DAMAGED, "no list 'results'");
     check_refused("{\"results\": 7}", FT_ERR_DAMAGED, "no list 'results'");
-    check_refused("{\"results\": [1, \"x\", {\"part\": 3}]}", FT_ERR_DAMAGED, "no part in common");
+    check_refused("{\"results\": [1, \"x\", {\"part\": 3}]}", FT_ERR_DAMAGED, "no evaluated part in common");
 }
 
 static void test_other_metrics(void **state) {
@@ -110,7 +110,7 @@ static void test_other_metrics(void **state) {
         "two",
         "{\"results\": [{\"part\": \"test\", \"device\": \"cpu\", \"family\": \"all\", \"metric\": \"peak_bytes\"}]}");
     assert_int_equal(compare(both, 2, false, &text, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "'one' tells of time_us and 'two' of peak_bytes"));
+    assert_non_null(strstr(error.message, "'one' predicts time_us and 'two' predicts peak_bytes"));
     free(text);
 }
 

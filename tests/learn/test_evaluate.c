@@ -168,20 +168,20 @@ static void test_refused(void **state) {
     assert_int_equal(ft_split_make(data, "all", 1, &split, &error), FT_OK);
     const char *const other = "myriad-vpu", *const family = "four";
     refuses(data, HEAD ", \"devices\": [\"mine\"]}", &(ft_evaluate_options){0}, FT_ERR_UNSUPPORTED,
-            "none of 18 records is of a device that the predictor knows: mine");
+            "none of 18 records is of a device that the predictor supports: mine");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.metric = "peak_bytes"}, FT_ERR_UNSUPPORTED,
-            "does not tell 'peak_bytes', but 'time_us'");
+            "does not predict 'peak_bytes', but 'time_us'");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.split = &split, .part = FT_PART_TEST}, FT_ERR_USAGE,
             "the test part of the split 'all' is empty");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.devices = &other, .device_count = 1}, FT_ERR_USAGE,
-            "it knows adreno-640, cortex-a76");
+            "it supports adreno-640, cortex-a76");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.families = &family, .family_count = 1}, FT_ERR_USAGE,
             "has no family 'four'; it has one, three, two");
-    refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.setting = "layout=nhwc"}, FT_ERR_USAGE, "no record is of");
+    refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.setting = "layout=nhwc"}, FT_ERR_USAGE, "no record matches");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.has_mode = true, .mode = FT_TRAIN}, FT_ERR_USAGE,
-            "no record is of");
+            "no record matches");
     refuses(data, HEAD BOTH ", \"modes\": [\"train\"]}", &(ft_evaluate_options){0}, FT_ERR_UNSUPPORTED,
-            "one is of training and the other of inference");
+            "one is for training and the other for inference");
     ft_split_free(&split);
     ft_dataset_free(data);
 }

@@ -84,7 +84,7 @@ static void test_table(void **state) {
                               "\n"
                               "  Errors, shares, width of the interval and bias in percent.\n"
                               "\n"
-                              "Furthest off\n"
+                              "Largest errors\n"
                               "  Device  Model  Family  Measured  Predicted    Error   90 % interval\n"
                               "  -------------------------------------------------------------------\n"
                               "  cpu     v2     vgg      20.0 ms    24.0 ms   20.0 %  21.6 - 26.4 ms\n"
@@ -140,7 +140,7 @@ static void test_chain(void **state) {
     char *text = write_document(&e, FT_TABLE, 1);
     assert_non_null(strstr(text, "fake, time_us; test part"));
     assert_non_null(strstr(text, "fake, util_ratio; test part"));
-    assert_non_null(strstr(text, "2 of those cannot be told: no such \"type\""));
+    assert_non_null(strstr(text, "2 of these could not be predicted: no such \"type\""));
     free(text);
     text = write_document(&e, FT_CSV, 1);
     uint32_t lines = 0;

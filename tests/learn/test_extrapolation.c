@@ -13,7 +13,7 @@
 
 #include "foretell/learn.h"
 #include "graph/graph.h"
-#include "learn/evaluate/crowd.h"
+#include "learn/evaluate/dataset_stats.h"
 #include "support/failing.h"
 #include "support/flops_file.h"
 #include "support/folder.h"
@@ -74,7 +74,7 @@ static void check_files(bool is_known) {
     char *cases = read_text("x/cases.csv"), *features = read_text("x/features.csv");
     assert_int_equal(count_lines(cases), 1 + NETWORKS);
     assert_non_null(strstr(cases, "\nnet-3,one,adreno-640,"));
-    assert_int_equal(count_lines(features), 1 + CROWD_FEATURES * (is_known ? 2 : 1));
+    assert_int_equal(count_lines(features), 1 + STATS_FEATURES * (is_known ? 2 : 1));
     assert_int_equal(strstr(features, "operators,trained,3,") != NULL, is_known);
     assert_non_null(strstr(features, "operators,evaluated,9,"));
     free(cases);
@@ -100,12 +100,13 @@ static void test_operators(void **state) {
     open_all(&f);
     double operators[NETWORKS];
     fit_row rows[NETWORKS];
-    crowd c;
+    dataset_stats c;
     for (uint32_t i = 0; i < NETWORKS; i++) {
         rows[i] = (fit_row){.record = i, .graph = ft_dataset_records(f.data)[i].graph, .label = 1};
         operators[i] = -1;
     }
-    assert_int_equal(crowd_gather(&c, f.data, (fit_rows){rows, NETWORKS}, NULL, NULL, operators, &error), FT_OK);
+    assert_int_equal(dataset_stats_collect(&c, f.data, (fit_rows){rows, NETWORKS}, NULL, NULL, operators, &error),
+                     FT_OK);
     uint64_t total = 0;
     for (uint32_t i = 0; i < NETWORKS; i++) {
         assert_float_equal(operators[i], f.evaluation.cases[i].measured - 100, 1e-9);
@@ -114,18 +115,18 @@ static void test_operators(void **state) {
     assert_int_equal(c.models, NETWORKS);
     assert_int_equal(c.operators, total);
     uint64_t words = 0;
-    for (uint32_t i = 0; i < c.word_count; i++) words += c.words[i].count;
+    for (uint32_t i = 0; i < c.name_count; i++) words += c.counts[i].count;
     assert_int_equal(words, total);
     uint32_t count;
-    crowd_word *unknown = crowd_unknown(&c, &c, &count);
+    operator_count *unknown = dataset_stats_unseen(&c, &c, &count);
     assert_int_equal(count, 0);
     free(unknown);
-    crowd none = {0};
-    unknown = crowd_unknown(&c, &none, &count);
-    assert_int_equal(count, c.word_count);
+    dataset_stats none = {0};
+    unknown = dataset_stats_unseen(&c, &none, &count);
+    assert_int_equal(count, c.name_count);
     assert_true(unknown[0].count >= unknown[count - 1].count);
     free(unknown);
-    crowd_free(&c);
+    dataset_stats_free(&c);
     close_all(&f);
 }
 

@@ -35,7 +35,7 @@ static ft_dataset *measured(void) {
 static uint32_t left_out(const ft_dataset *data, ft_time_filter filter) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++)
-        count += filter_leaves_out(&filter, data, &ft_dataset_records(data)[i]);
+        count += filter_rejects(&filter, data, &ft_dataset_records(data)[i]);
     return count;
 }
 

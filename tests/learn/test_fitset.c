@@ -94,7 +94,7 @@ static void test_several_metrics(void **state) {
     ft_dataset_free(data);
     data = toy_data_open("plain", NULL);
     assert_int_equal(fitset_make(data, &split, "time_us,peak_bytes", true, &f, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "no record with peak_bytes"));
+    assert_non_null(strstr(error.message, "no training record with peak_bytes"));
     ft_dataset_free(data);
 }
 
@@ -187,15 +187,15 @@ static void test_empty_parts(void **state) {
     fitset f;
     ft_error error;
     assert_int_equal(fitset_make(data, &split, "peak_bytes", true, &f, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "no record with peak_bytes"));
+    assert_non_null(strstr(error.message, "no training record with peak_bytes"));
     assert_int_equal(fitset_make(data, &split, "joules", true, &f, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "it has time_us, peak_bytes"));
     for (uint32_t i = 62; i < 90; i++) parts[i] = FT_PART_UNUSED; /* one graph to validate with */
     assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "leaves 1 graph with time_us for validation"));
+    assert_non_null(strstr(error.message, "has 1 graph with time_us for validation"));
     memset(parts, FT_PART_TEST, sizeof parts);
     assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "to learn from"));
+    assert_non_null(strstr(error.message, "no training record"));
     ft_dataset_free(data);
 }
 

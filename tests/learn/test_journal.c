@@ -34,7 +34,7 @@ static void add(journal *j, uint32_t trial, uint32_t rung, double objective, con
     ft_error error;
     json_t *config = json_pack("{s:i, s:f}", "depth", (int)trial, "rate", 0.1 + trial);
     const journal_entry entry = {
-        .trial = trial, .turn = rung, .config = config, .objective = objective, .error = why, .seconds = 1.5};
+        .trial = trial, .round = rung, .config = config, .objective = objective, .error = why, .seconds = 1.5};
     assert_int_equal(journal_add(j, &entry, &error), FT_OK);
     json_decref(config);
 }
@@ -73,10 +73,9 @@ static void others_are_refused(void **state) {
     assert_int_equal(reopen(&j, "flops", false, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "exists already"));
     assert_int_equal(reopen(&j, "roofline", true, &error), FT_ERR_USAGE);
-    assert_string_equal(
-        error.message,
-        "journal.jsonl: is of another search: its family was \"flops\", and now it is \"roofline\": give "
-        "the same data and options, or another folder");
+    assert_string_equal(error.message, "journal.jsonl: belongs to another search: its family was \"flops\", now it is "
+                                       "\"roofline\": use the same data and "
+                                       "options, or another folder");
     assert_int_equal(reopen(&j, "flops", true, &error), FT_OK);
     journal second;
     assert_int_equal(reopen(&second, "flops", true, &error), FT_ERR_USAGE);
@@ -142,16 +141,16 @@ static void damage_is_told(void **state) {
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"{}\n", "line 1: is no journal of a search"},
+        {"{}\n", "line 1: not the header of a journal"},
         {"[]\n", "line 1: is a list, but an object is expected"},
-        {"{\"foretell_journal\": 2}\n", "line 1: is a journal of version 2; this foretell knows 1"},
+        {"{\"foretell_journal\": 2}\n", "line 1: a journal of version 2; this foretell reads version 1"},
         {"{\"foretell_journal\": 1}\n{\"trial\": -1}\n", "line 2: 'trial': is -1, but must be from 0 to 4294967295"},
         {"{\"foretell_journal\": 1}\n{\"trial\": 1, \"rung\": 0}\n",
          "line 2: 'config' is absent, but an object is expected"},
         {"{\"foretell_journal\": 1}\n{\"trial\": 1, \"rung\": 0, \"config\": {}}\n",
-         "line 2: has to have either an 'objective' or an 'error'"},
+         "line 2: must have either an 'objective' or an 'error'"},
         {"{\"foretell_journal\": 1}\n{\"trial\": 1, \"rung\": 0, \"config\": {}, \"objective\": 1, \"error\": \"x\"}\n",
-         "line 2: has to have either an 'objective' or an 'error'"},
+         "line 2: must have either an 'objective' or an 'error'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         journal j;

@@ -41,7 +41,7 @@ static void what_is_absent_is_told(void **state) {
     double value;
     ft_error error;
     assert_int_equal(value_of(two_devices, "valid", "acc10", &value, &error), FT_ERR_DAMAGED);
-    assert_string_equal(error.message, "the run has no acc10 on the valid part: it did not learn");
+    assert_string_equal(error.message, "the run has no acc10 on the valid part: the training failed");
     assert_int_equal(value_of("{}", "valid", "mape", &value, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "the run was not scored on the valid part");
     assert_int_equal(value_of("{\"results\": [1, {}]}", "valid", "mape", &value, &error), FT_ERR_DAMAGED);
@@ -58,7 +58,7 @@ static void scores_have_a_better_end(void **state) {
     assert_true(objective_loss(field, 3) == 3);
     assert_int_equal(objective_find("bias", &field, &error), FT_ERR_USAGE);
     assert_int_equal(objective_find("coverage90", &field, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "there are mape, rmspe"));
+    assert_non_null(strstr(error.message, "the objectives are mape, rmspe"));
 }
 
 int main(void) {

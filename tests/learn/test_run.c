@@ -20,12 +20,12 @@
 static char first[] = "{\"foretell_run\": 1, \"seed\": 3, \"config\": {\"depth\": 6}}\n";
 static char second[] = "{\"foretell_run\": 1, \"seed\": 4, \"config\": {\"depth\": 6}}\n";
 
-static const run_wish plain = {0}, resumed = {.is_resumed = true}, forced = {.is_forced = true},
+static const run_mode plain = {0}, resumed = {.is_resumed = true}, forced = {.is_forced = true},
                       both = {.is_resumed = true, .is_forced = true};
 
-static ft_status open_run(const char *path, const run_wish *wish, char *config, run_folder *run, ft_error *error) {
+static ft_status open_run(const char *path, const run_mode *mode, char *config, run_folder *run, ft_error *error) {
     const buf text = {.data = config, .length = strlen(config)};
-    return run_open(path, wish, &text, run, error);
+    return run_open(path, mode, &text, run, error);
 }
 
 static void put(const char *path, const char *text) {
@@ -117,7 +117,7 @@ static void test_resume_needs_the_same_run(void **state) {
     assert_int_equal(run_write(&run, "checkpoint.bin", "state", 5, &error), FT_OK);
     run_close(&run);
     assert_int_equal(open_run("run", &resumed, second, &run, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "seed 3, and now it is 4"));
+    assert_non_null(strstr(error.message, "seed 3, now it is 4"));
     folder_expect("run/config.json", first);
     put("run/config.json", "{");
     assert_int_equal(open_run("run", &resumed, first, &run, &error), FT_ERR_DAMAGED);
@@ -174,7 +174,7 @@ static void test_nothing_else_is_replaced(void **state) {
     ft_error error;
     assert_int_equal(mkdir("precious", 0777), 0);
     assert_int_equal(open_run("precious", &forced, first, &run, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "is no run"));
+    assert_non_null(strstr(error.message, "not a run"));
     put("precious/config.json", "{}");
     put("precious/thesis.txt", "years");
     assert_int_equal(open_run("precious", &forced, first, &run, &error), FT_ERR_USAGE);
@@ -246,12 +246,12 @@ static void test_no_memory(void **state) {
     make_complete("old", first, "one");
     const struct {
         const char *path;
-        const run_wish *wish;
+        const run_mode *mode;
     } cases[] = {{"run", &plain}, {"old", &resumed}, {"old", &forced}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (long n = 0;; n++) {
             failing_start(n);
-            ft_status status = open_run(cases[i].path, cases[i].wish, first, &run, &error);
+            ft_status status = open_run(cases[i].path, cases[i].mode, first, &run, &error);
             bool has_failed = failing_stop();
             if (status == FT_OK) run_close(&run);
             if (!has_failed) break;

@@ -44,8 +44,8 @@ static void test_refused(void **state) {
     expect_refused("[3]", NULL, FT_ERR_USAGE, "is a list, but an object is expected");
     expect_refused("{", NULL, FT_ERR_DAMAGED, "line 1");
     expect_refused("{\"a\": 1, \"a\": 2}", NULL, FT_ERR_DAMAGED, "duplicate");
-    expect_refused(NULL, "depth", FT_ERR_USAGE, "want KEY=VALUE");
-    expect_refused(NULL, "=8", FT_ERR_USAGE, "want KEY=VALUE");
+    expect_refused(NULL, "depth", FT_ERR_USAGE, "write KEY=VALUE");
+    expect_refused(NULL, "=8", FT_ERR_USAGE, "write KEY=VALUE");
     expect_refused(NULL, "a=\xff", FT_ERR_USAGE, "UTF-8");
     expect_refused(NULL, "a=[[[[[[[[1]]]]]]]]", FT_ERR_LIMIT, "nested");
     char *large = malloc(CONFIG_MAX_BYTES + 2);

@@ -69,16 +69,20 @@ static void test_every_method(void **state) {
 static void test_picks_are_spread(void **state) {
     (void)state;
     enum { COUNT = 21 };
-    double points[COUNT * 3] = {0}, unsure[COUNT] = {0}, members[COUNT];
+    double points[COUNT * 3] = {0}, uncertainty[COUNT] = {0}, members[COUNT];
     uint32_t records[COUNT] = {0}, items[3];
     double values[3];
     for (uint32_t i = 0; i < COUNT; i++) {
         points[3 * i + (i == COUNT - 1 ? 2 : i % 2)] = 1 + 0.001 * i;
-        unsure[i] = i % 7;
+        uncertainty[i] = i % 7;
         members[i] = 1;
     }
-    const sample_space space = {
-        .count = COUNT, .width = 3, .points = points, .unsure = unsure, .records = records, .members = members};
+    const sample_space space = {.count = COUNT,
+                                .width = 3,
+                                .points = points,
+                                .uncertainty = uncertainty,
+                                .records = records,
+                                .members = members};
     for (uint32_t m = 0; m < 2; m++) {
         sample_picks picks = {.items = items, .values = values};
         const sample_method *method;
@@ -101,7 +105,7 @@ static void test_lists_lead_to_adapting(void **state) {
     ft_error error;
     ft_adaptation a;
     ft_sample s = sample(&f, &(ft_sample_options){.count = 6, .threads = 1});
-    static const char *const parts[] = {"Stands for", "\"discrepancy\":", "model,name,family,graph,weight,reason\n"};
+    static const char *const parts[] = {"Represents", "\"discrepancy\":", "model,name,family,graph,weight,reason\n"};
     for (uint32_t i = FT_TABLE; i <= FT_CSV; i++) {
         ft_style style = ft_style_default();
         style.output = (ft_output)i;
@@ -149,7 +153,7 @@ static void test_what_is_refused(void **state) {
     fitted f = fit_made("flops-mem", rule, NULL);
     builder *b = made_begin("empty");
     ft_dataset *empty = made_end(b, "empty");
-    refuses(&f, f.data, &(ft_sample_options){0}, "how many models");
+    refuses(&f, f.data, &(ft_sample_options){0}, "number of models to choose is 0");
     refuses(&f, f.data, &(ft_sample_options){.count = 65}, "the pool has 64");
     refuses(&f, f.data, &(ft_sample_options){.count = 1, .method = "magic"}, "no method 'magic'");
     refuses(&f, f.data, &(ft_sample_options){.count = 1, .devices = absent, .device_count = 1}, "'absent'");

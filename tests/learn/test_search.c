@@ -41,19 +41,19 @@ static void play(const space *s, const search_options *options, bool is_backward
         for (uint32_t i = 0; i < count; i++) found->jobs[found->count++] = jobs[i];
         for (uint32_t i = 0; i < count; i++) {
             search_job job = jobs[is_backwards ? count - 1 - i : i];
-            search_tell(&course, job, loss_of(&course, job));
+            search_report(&course, job, loss_of(&course, job));
         }
     }
     found->best_trial = search_best(&course);
     found->best = search_loss(&course.trials[found->best_trial]);
     assert_int_equal(course.count, options->trials);
-    assert_int_equal(course.trials[found->best_trial].done, options->rungs);
+    assert_int_equal(course.trials[found->best_trial].rungs_done, options->rungs);
     search_free(&course);
 }
 
-static const double usual[] = {0.9, 0.1};
+static const double defaults[] = {0.9, 0.1};
 static const search_options options = {
-    .seed = 1, .trials = TRIALS, .generation = GENERATION, .rungs = 3, .factor = 3, .usual = usual};
+    .seed = 1, .trials = TRIALS, .generation = GENERATION, .rungs = 3, .factor = 3, .defaults = defaults};
 
 static void open_space(space *s) {
     ft_error error;
@@ -128,17 +128,60 @@ static void all_may_fail(void **state) {
     open_space(&s);
     assert_int_equal(search_open(&course, &s, &options, &error), FT_OK);
     while ((count = search_next(&course, jobs)) > 0)
-        for (uint32_t i = 0; i < count; i++, total++) search_tell(&course, jobs[i], NAN);
+        for (uint32_t i = 0; i < count; i++, total++) search_report(&course, jobs[i], NAN);
     assert_int_equal(total, TRIALS);
     assert_int_equal(search_best(&course), FT_NONE);
     search_free(&course);
     space_free(&s);
 }
 
+static void shares_grow_to_one(void **state) {
+    (void)state;
+    assert_true(halving_share(0, 1, 3) == 1);
+    assert_true(halving_share(2, 3, 3) == 1);
+    assert_true(fabs(halving_share(0, 3, 3) - 1.0 / 9) < 1e-15);
+    assert_true(halving_share(1, 3, 4) == 0.25);
+}
+
+static void the_best_go_on(void **state) {
+    (void)state;
+    const double losses[] = {5, 1, NAN, 3, 2, 9, 8, 7, 6};
+    bool is_promoted[9];
+    assert_int_equal(halving_promote(losses, 9, 3, is_promoted), 3);
+    for (int i = 0; i < 9; i++) assert_int_equal(is_promoted[i], i == 1 || i == 3 || i == 4);
+}
+
+static void one_at_least_but_none_that_failed(void **state) {
+    (void)state;
+    const double two[] = {4, 3}, none[] = {NAN, NAN, NAN}, few[] = {NAN, NAN, NAN, NAN, NAN, NAN, 2, NAN, NAN};
+    bool is_promoted[9];
+    assert_int_equal(halving_promote(two, 2, 3, is_promoted), 1);
+    assert_true(!is_promoted[0] && is_promoted[1]);
+    assert_int_equal(halving_promote(none, 3, 3, is_promoted), 0);
+    assert_int_equal(halving_promote(few, 9, 3, is_promoted), 1);
+    assert_true(is_promoted[6]);
+    assert_int_equal(halving_promote(NULL, 0, 3, is_promoted), 0);
+}
+
+static void of_equal_ones_the_first(void **state) {
+    (void)state;
+    const double same[] = {1, 1, 1, 1, 1, 1};
+    bool is_promoted[6];
+    assert_int_equal(halving_promote(same, 6, 3, is_promoted), 2);
+    assert_true(is_promoted[0] && is_promoted[1] && !is_promoted[2]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(order_of_results_does_not_matter),
-                                       cmocka_unit_test(rungs_get_fewer),
-                                       cmocka_unit_test(longer_searches_begin_the_same),
-                                       cmocka_unit_test(finds_a_good_place), cmocka_unit_test(all_may_fail)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_of_results_does_not_matter),
+        cmocka_unit_test(rungs_get_fewer),
+        cmocka_unit_test(longer_searches_begin_the_same),
+        cmocka_unit_test(finds_a_good_place),
+        cmocka_unit_test(all_may_fail),
+        cmocka_unit_test(shares_grow_to_one),
+        cmocka_unit_test(the_best_go_on),
+        cmocka_unit_test(one_at_least_but_none_that_failed),
+        cmocka_unit_test(of_equal_ones_the_first),
+    };
     return cmocka_run_group_tests_name("learn/search", tests, NULL, NULL);
 }

@@ -105,20 +105,19 @@ static void refuses_nonsense(void **state) {
         const char *text, *message;
     } cases[] = {
         {"[]", "is a list, but an object is expected"},
-        {"{\"a\": \"int:1..2.5\"}", "'a': needs whole numbers up to 1073741824"},
-        {"{\"a\": \"real:2..1\"}", "'a': goes from 2 down to 1"},
-        {"{\"a\": \"log-real:0..1\"}", "'a': begins at 0: ratios need more than 0"},
-        {"{\"a\": \"real:1\"}", "'a': '1' is no range: want LOWEST..HIGHEST"},
-        {"{\"a\": \"1..2\"}", "'a': '1..2': want int:, log-int:, real: or log-real: before a range"},
-        {"{\"a\": \"real:1..inf\"}", "'a': '1..inf' is no range: want LOWEST..HIGHEST"},
+        {"{\"a\": \"int:1..2.5\"}", "'a': needs integers up to 1073741824"},
+        {"{\"a\": \"real:2..1\"}", "'a': the range goes from 2 down to 1"},
+        {"{\"a\": \"log-real:0..1\"}", "'a': begins at 0: a log range must be above 0"},
+        {"{\"a\": \"real:1\"}", "'a': '1' is not a range: write LOWEST..HIGHEST"},
+        {"{\"a\": \"1..2\"}", "'a': '1..2': write int:, log-int:, real: or log-real: before a range"},
+        {"{\"a\": \"real:1..inf\"}", "'a': '1..inf' is not a range: write LOWEST..HIGHEST"},
         {"{\"a\": []}", "'a': has no choices"},
-        {"{\"a\": [[1]]}", "'a': has a choice that is neither a number nor a word"},
+        {"{\"a\": [[1]]}", "'a': has a choice that is neither number, text nor boolean"},
         {"{\"a\": \"x,,y\"}", "'a': has an empty choice"},
-        {"{\"a\": {}}", "'a': is an object, which has 'range' and may have 'when', and nothing else"},
-        {"{\"a\": {\"range\": 1, \"when\": {\"b\": 1}}}",
-         "'a': 'when' names 'b', which is no choice that comes before it"},
+        {"{\"a\": {}}", "'a': an object must have 'range', may have 'when', and nothing else"},
+        {"{\"a\": {\"range\": 1, \"when\": {\"b\": 1}}}", "'a': 'when' names 'b', which is not a choice before it"},
         {"{\"b\": [1, 2], \"a\": {\"range\": 1, \"when\": {\"b\": 3}}}", "'a': 'when': 'b' has no such choice"},
-        {"{\"\": 1}", "'': is no name of a setting"},
+        {"{\"\": 1}", "'': not a name of a setting"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         space s;
@@ -148,7 +147,7 @@ static void families_give_theirs(void **state) {
     assert_int_equal(space_add_settings(&s, settings, 4, &error), FT_OK);
     assert_int_equal(s.count, 3);
     assert_true(s.keys[1].kind == SPACE_CHOICE && s.keys[1].choice_count == 2);
-    space_usual(&s, settings, 4, usual);
+    space_defaults(&s, settings, 4, usual);
     assert_true(usual[0] == 3 && usual[1] == 1 && isnan(usual[2]));
     space_free(&s);
 }

@@ -426,7 +426,7 @@ static void test_damaged_checkpoint(void **state) {
     options.is_resumed = true;
     assert_int_equal(train(data, "run", &options, &error), FT_ERR_DAMAGED);
     assert_non_null(strstr(error.message, "run/checkpoint.bin"));
-    assert_non_null(strstr(error.message, "remove it to start the run over"));
+    assert_non_null(strstr(error.message, "remove it to restart the run"));
     /* which works */
     unlink("run/checkpoint.bin");
     train_well(data, "run", &options);
@@ -444,16 +444,16 @@ static void test_other_data_or_options(void **state) {
     stop_a_run(data, &options);
     options.is_resumed = true;
     assert_int_equal(train(edited, "run", &options, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "begun with data"));
+    assert_non_null(strstr(error.message, "started with data"));
     const char *const settings[] = {"steps=9"};
     options.settings = settings;
     options.setting_count = 1;
     assert_int_equal(train(data, "run", &options, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "begun with config"));
+    assert_non_null(strstr(error.message, "started with config"));
     options.setting_count = 0;
     options.seed = 8;
     assert_int_equal(train(data, "run", &options, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "begun with seed"));
+    assert_non_null(strstr(error.message, "started with seed"));
     options.seed = 7;
     train_well(data, "run", &options);
     ft_dataset_free(data);
@@ -500,10 +500,10 @@ static void test_bad_wishes(void **state) {
     bad.metric = "power_w";
     expect_failure(data, &bad, FT_ERR_USAGE, "no metric 'power_w'; it has time_us, peak_bytes");
     bad.metric = "peak_bytes";
-    expect_failure(data, &bad, FT_ERR_USAGE, "no record with peak_bytes to learn from");
+    expect_failure(data, &bad, FT_ERR_USAGE, "no training record with peak_bytes");
     bad = options;
     bad.family = "oracle";
-    expect_failure(data, &bad, FT_ERR_USAGE, "no family 'oracle'; there are fake");
+    expect_failure(data, &bad, FT_ERR_USAGE, "no family 'oracle'; the families are fake");
     bad = options;
     bad.config = "[1]";
     expect_failure(data, &bad, FT_ERR_USAGE, "the config: is a list");
@@ -517,7 +517,7 @@ static void test_bad_wishes(void **state) {
     bad = options;
     bad.settings = settings;
     bad.setting_count = 1;
-    expect_failure(data, &bad, FT_ERR_USAGE, "want KEY=VALUE");
+    expect_failure(data, &bad, FT_ERR_USAGE, "write KEY=VALUE");
     bad = options;
     bad.is_resumed = true;
     expect_failure(data, &bad, FT_ERR_USAGE, "no such run");
@@ -530,7 +530,7 @@ static void test_metric_of_the_family(void **state) {
     ft_dataset *data = toy_data_open("data", NULL);
     ft_train_options options = usual();
     fake.metric = "peak_bytes";
-    expect_failure(data, &options, FT_ERR_USAGE, "the family 'fake' learns peak_bytes and not time_us");
+    expect_failure(data, &options, FT_ERR_USAGE, "the family 'fake' predicts peak_bytes, not time_us");
     fake.metric = "time_us";
     train_well(data, "run", &options);
     fake.metric = NULL;

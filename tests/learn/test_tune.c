@@ -223,13 +223,13 @@ static void wrong_wishes_leave_nothing(void **state) {
     expect_refused(data, &o, "'kind': is 'none', but must be one of plain, better, broken");
     o.range_count = 0;
     o.space = "{}";
-    expect_refused(data, &o, "there is nothing to search");
+    expect_refused(data, &o, "nothing to search");
     o.space = NULL;
     o.trial.objective = "speed";
-    expect_refused(data, &o, "'speed' is no score that can be made better; there are mape, rmspe");
+    expect_refused(data, &o, "'speed' is not an objective; the objectives are mape, rmspe");
     o.trial.objective = NULL;
     o.trial.family = "none";
-    expect_refused(data, &o, "there is no family 'none'");
+    expect_refused(data, &o, "no family 'none'");
     o.trial.family = NULL;
     o.trial.metric = "none";
     expect_refused(data, &o, "no metric 'none'");
@@ -238,7 +238,7 @@ static void wrong_wishes_leave_nothing(void **state) {
     expect_refused(data, &o, "there is no setting 'gian'");
     o.trial.config = NULL;
     o.effort = "kind";
-    expect_refused(data, &o, "'kind' is no number");
+    expect_refused(data, &o, "'kind' is not a numeric setting");
     o.effort = NULL;
     o.factor = 1;
     expect_refused(data, &o, "the factor between rungs: 1");
@@ -259,9 +259,9 @@ static void other_searches_are_refused(void **state) {
     o.trial.is_resumed = true;
     o.trial.seed = 3;
     assert_int_equal(ft_tune(data, "search", &o, &t, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "is of another search: its seed was 2, and now it is 3"));
+    assert_non_null(strstr(error.message, "belongs to another search: its seed was 2, now it is 3"));
     assert_int_equal(ft_tune(data, "none", &o, &t, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "there is no journal"));
+    assert_non_null(strstr(error.message, "no journal to resume"));
     ft_dataset_free(data);
 }
 

@@ -1,6 +1,7 @@
-/* adapt.c - from a predictor and a few measurements to a new predictor file: choose, fit, calibrate, score, write.
+/* adapt.c - adapts a predictor to a few measurements: selects, fits, calibrates, scores and writes the new file.
  *
- * What is told is measured on the new file as it is opened from its own bytes, on models that nothing was fitted to. */
+ * Scores are those of the new file, as opened from its own bytes, on models that nothing was fitted to. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/outfile.h"
-#include "learn/adapt/adapt_tune.h"
+#include "learn/adapt/adapt_fit.h"
 #include "learn/score/metrics.h"
 
-/* What an adaptation points into. */
+/* The memory of an adaptation. */
 typedef struct owner {
     arena memory;
     adapt_notes notes;
@@ -28,12 +29,12 @@ typedef struct job {
     adapt_result *results; /* per device of the rows */
     void *tuned;           /* whose networks were trained further; NULL: the old model stays */
     ft_adaptation *out;
-    /* All that the old model tells, in its order; one of it is adapted, the others stay as they are. */
+    /* All metrics of the old model, in its order; one of them is adapted, the others do not change. */
     const ft_predictor **metrics;
     uint32_t metric_count;
-    /* Of the new predictor: the old devices, then the new ones. */
+    /* Of the new predictor: known devices first, then new ones. */
     const char **devices;
-    const adjustment **adjustments; /* metric by metric */
+    const adjustment **adjustments; /* metric_count x device_count */
     uint32_t device_count, known_count;
     json_t *header; /* of the old one */
     json_t *calibration, *accuracy, *adapted;
@@ -47,14 +48,14 @@ static bool show_progress(void *user, double done_ratio, const char *what) {
            j->options->progress(j->options->user, (uint64_t)(done_ratio * 1000), 1000, what);
 }
 
-/* --- The new file -------------------------------------------------------------------------------------------- */
+/* --- New file ------------------------------------------------------------------------------------------------ */
 
-/* What the header tells of a metric. */
-static const json_t *told_of(const job *j, uint32_t metric) {
+/* The header's description of a metric. */
+static const json_t *header_of(const job *j, uint32_t metric) {
     return metric == 0 ? j->header : json_array_get(json_object_get(j->header, "also"), metric - 1);
 }
 
-/* The metrics of the model, each of which is a link of the chain. */
+/* Finds the predictors of the chain that share the model: one per metric. */
 static ft_status find_metrics(job *j, const ft_predictor *chain) {
     size_t count = 1 + json_array_size(json_object_get(j->header, "also"));
     j->metrics = ARENA_ARRAY(&j->owner->memory, const ft_predictor *, count);
@@ -62,12 +63,13 @@ static ft_status find_metrics(job *j, const ft_predictor *chain) {
     for (; chain != NULL; chain = ft_predictor_next(chain))
         if (predictor_model(chain) == predictor_model(j->from) && predictor_output(chain) == j->metric_count)
             j->metrics[j->metric_count++] = chain;
-    if (j->metric_count != count) return ft_fail(j->error, FT_ERR_USAGE, "the predictor must be the first of its file");
+    if (j->metric_count != count) return ft_fail(j->error, FT_ERR_USAGE, "pass the first predictor of the file");
     if (count > 1 && j->method >= ADAPT_TUNE_LAST)
-        return ft_fail(j->error, FT_ERR_USAGE,
-                       "the model tells %zu metrics, and its networks cannot be trained further for one of them; use "
-                       "refit",
-                       count);
+        return ft_fail(
+            j->error, FT_ERR_USAGE,
+            "the model predicts %zu metrics, and its networks cannot be trained further for one of them: use "
+            "refit",
+            count);
     return FT_OK;
 }
 
@@ -81,20 +83,21 @@ static void add_device(job *j, const char *name) {
     if (find_device(j, name) == j->device_count) j->devices[j->device_count++] = name;
 }
 
-/* By the name that the predictor has for it. */
+/* The name of a device of the rows, as the predictor spells it. */
 static const char *name_of(const job *j, uint32_t device) {
     uint32_t known = predictor_device_index(j->from, j->rows.devices[device]);
     return known != FT_NONE ? ft_predictor_device(j->from, known) : j->rows.devices[device];
 }
 
-/* Those that the model knows stand first, and one that was trained further also knows those that were new to it. */
+/* Devices of the model come first; a model that was trained further also has the new devices. */
 static ft_status join_devices(job *j) {
-    uint32_t known = predictor_known_count(j->from), most = j->rows.device_count;
-    for (uint32_t k = 0; k < j->metric_count; k++) most += ft_predictor_device_count(j->metrics[k]);
-    j->devices = ARENA_ARRAY(&j->owner->memory, const char *, most);
+    uint32_t known = predictor_known_count(j->from), max = j->rows.device_count;
+    for (uint32_t k = 0; k < j->metric_count; k++) max += ft_predictor_device_count(j->metrics[k]);
+    j->devices = ARENA_ARRAY(&j->owner->memory, const char *, max);
     if (j->devices == NULL) return FT_NOMEM(j->error);
     for (uint32_t i = 0; i < known; i++) add_device(j, ft_predictor_device(j->from, i));
     for (uint32_t d = 0; j->tuned != NULL && d < j->rows.device_count; d++) add_device(j, name_of(j, d));
+    assert(j->device_count <= max);
     j->known_count = j->device_count;
     for (uint32_t k = 0; k < j->metric_count; k++)
         for (uint32_t i = known; i < ft_predictor_device_count(j->metrics[k]); i++)
@@ -103,7 +106,7 @@ static ft_status join_devices(job *j) {
     return FT_OK;
 }
 
-/* What was learned before stays for devices and metrics that nothing new is known of. */
+/* Earlier adjustments stay for devices and metrics that are not adapted now. */
 static ft_status join_adjustments(job *j) {
     j->adjustments = ARENA_ARRAY(&j->owner->memory, const adjustment *, (size_t)j->metric_count * j->device_count);
     if (j->adjustments == NULL) return FT_NOMEM(j->error);
@@ -112,6 +115,7 @@ static ft_status join_adjustments(job *j) {
         for (uint32_t i = 0; i < ft_predictor_device_count(j->metrics[k]); i++)
             of_metric[find_device(j, ft_predictor_device(j->metrics[k], i))] = predictor_adjustment(j->metrics[k], i);
     }
+    assert(predictor_output(j->from) < j->metric_count);
     const adjustment **own = j->adjustments + (size_t)predictor_output(j->from) * j->device_count;
     for (uint32_t d = 0; d < j->rows.device_count; d++)
         own[find_device(j, name_of(j, d))] = j->tuned == NULL ? j->results[d].adjusted : NULL;
@@ -119,19 +123,19 @@ static ft_status join_adjustments(job *j) {
 }
 
 static ft_status join_calibration(job *j) {
-    const json_t *old = json_object_get(told_of(j, predictor_output(j->from)), "calibration");
+    const json_t *old = json_object_get(header_of(j, predictor_output(j->from)), "calibration");
     j->calibration = json_is_object(old) ? json_deep_copy(old) : json_object();
     if (j->calibration == NULL) return FT_NOMEM(j->error);
     for (uint32_t d = 0; d < j->rows.device_count; d++) {
         const ft_adapted_device *a = &j->results[d].about;
-        if (j->results[d].adjusted == NULL && j->tuned == NULL) continue; /* intervals are kept, too */
+        if (j->results[d].adjusted == NULL && j->tuned == NULL) continue; /* a kept device keeps its intervals too */
         json_t *one = json_pack("{s:f, s:I}", "q90", fmin(a->q90, 1e3), "n", (json_int_t)a->records);
         if (one == NULL || json_object_set_new(j->calibration, name_of(j, d), one) != 0) return FT_NOMEM(j->error);
     }
     return FT_OK;
 }
 
-/* What was learned from, by ids of graphs or names of tasks: whoever evaluates on this data set later leaves it out. */
+/* The units that were learned from, by graph id or task name: later evaluations on this data set leave them out. */
 static json_t *list_units(const job *j) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < j->rows.model_count; i++) {
@@ -155,7 +159,7 @@ static json_t *list_methods(const job *j) {
     return list;
 }
 
-/* Scores of metrics that stay as they were. */
+/* Copies the scores of the metrics that are not adapted. */
 static ft_status keep_accuracy(job *j) {
     const json_t *old = json_object_get(j->header, "accuracy"), *item;
     size_t i;
@@ -186,10 +190,10 @@ static ft_status describe(job *j) {
 
 static predictor_metric metric_of(const job *j, uint32_t k) {
     const ft_predictor *p = j->metrics[k];
-    const json_t *told = told_of(j, k);
+    const json_t *header = header_of(j, k);
     predictor_metric made = {.name = ft_predictor_metric(p)};
-    made.calibration = p == j->from ? j->calibration : json_object_get(told, "calibration");
-    for (uint32_t i = FT_INFER; json_array_size(json_object_get(told, "modes")) > 0 && i <= FT_TRAIN; i++)
+    made.calibration = p == j->from ? j->calibration : json_object_get(header, "calibration");
+    for (uint32_t i = FT_INFER; json_array_size(json_object_get(header, "modes")) > 0 && i <= FT_TRAIN; i++)
         if (predictor_knows_mode(p, (ft_mode)i)) made.modes |= 1U << i;
     return made;
 }
@@ -221,20 +225,20 @@ static ft_status encode(job *j) {
     return j->bytes.failed ? FT_NOMEM(j->error) : FT_OK;
 }
 
-/* --- What it is worth ---------------------------------------------------------------------------------------- */
+/* --- Scores -------------------------------------------------------------------------------------------------- */
 
 typedef struct range {
     job *job;
     double from, to;
 } range;
 
-static bool pass_on(void *user, uint64_t done, uint64_t total, const char *what) {
+static bool show_range(void *user, uint64_t done, uint64_t total, const char *what) {
     const range *r = user;
     double ratio = total > 0 ? (double)done / (double)total : 0;
     return show_progress(r->job, r->from + (r->to - r->from) * ratio, what);
 }
 
-/* One that can tell nothing of what is held out, as of a setting that it never met, leaves *found empty. */
+/* *found stays empty when the predictor supports none of the held-out records, for example not their setting. */
 static ft_status evaluate(job *j, const ft_predictor *predictor, double from, double to, ft_evaluation *found) {
     range r = {j, from, to};
     ft_error reason = {.message = ""};
@@ -242,17 +246,17 @@ static ft_status evaluate(job *j, const ft_predictor *predictor, double from, do
                                          .split = &j->rows.held,
                                          .part = FT_PART_TEST,
                                          .threads = j->options->threads,
-                                         .progress = pass_on,
+                                         .progress = show_range,
                                          .user = &r};
     ft_status status = ft_evaluate(predictor, j->data, &options, found, &reason);
     if (status == FT_OK) return FT_OK;
     if (status != FT_ERR_UNSUPPORTED) return ft_fail(j->error, status, "%s", reason.message);
-    adapt_note(&j->owner->notes, "%s adapting, nothing of what is held out can be told: %s",
+    adapt_note(&j->owner->notes, "%s adapting, no held-out record can be predicted: %s",
                predictor == j->from ? "before" : "after", reason.message);
     return FT_OK;
 }
 
-/* Whether the old predictor can be asked about anything that is held out. */
+/* Whether the old predictor supports a device of the held-out records. */
 static bool has_before(const job *j) {
     for (uint32_t d = 0; d < j->rows.device_count; d++)
         if (predictor_knows_device(j->from, j->rows.devices[d])) return true;
@@ -275,8 +279,8 @@ static ft_status score(job *j) {
     ft_predictor *made = NULL;
     if (j->rows.held_count == 0) {
         adapt_note(&j->owner->notes,
-                   "nothing is left to test on: all measured models were learned from. CV is what to expect; with a "
-                   "smaller budget the others are held out");
+                   "nothing is left to test on: all measured models were learned from. CV is the error to expect; with "
+                   "a smaller budget the others are held out");
         return FT_OK;
     }
     if (has_before(j)) FT_TRY(evaluate(j, j->from, 0.7, 0.85, &j->out->before));
@@ -287,9 +291,9 @@ static ft_status score(job *j) {
     return add_accuracy(j, &j->out->after);
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------- */
+/* --- All steps ----------------------------------------------------------------------------------------------- */
 
-static ft_status tell(job *j) {
+static ft_status fill_result(job *j) {
     ft_adapted_device *devices = ARENA_ARRAY(&j->owner->memory, ft_adapted_device, j->rows.device_count);
     if (devices == NULL) return FT_NOMEM(j->error);
     for (uint32_t d = 0; d < j->rows.device_count; d++) devices[d] = j->results[d].about;
@@ -307,11 +311,15 @@ static ft_status fit(job *j) {
     if (j->results == NULL) return FT_NOMEM(j->error);
     FT_TRY(pool_new(j->options->threads, &threads, j->error));
     const fit_context context = {.threads = threads, .user = j, .progress = show_progress};
-    ft_status status = j->method >= ADAPT_TUNE_LAST
-                           ? adapt_tune(j->from, &j->rows, j->method, &j->tuning, j->options->seed, &context,
-                                        j->results, &j->tuned, j->error)
-                           : adapt_fit(j->from, &j->rows, j->method, j->options->seed, &context, &j->owner->notes,
-                                       j->results, j->error);
+    const adapt_fit_options options = {.from = j->from,
+                                       .rows = &j->rows,
+                                       .method = j->method,
+                                       .tuning = &j->tuning,
+                                       .seed = j->options->seed,
+                                       .context = &context,
+                                       .notes = &j->owner->notes};
+    ft_status status = j->method >= ADAPT_TUNE_LAST ? adapt_tune(&options, j->results, &j->tuned, j->error)
+                                                    : adapt_fit(&options, j->results, j->error);
     pool_free(threads);
     return status;
 }
@@ -319,7 +327,8 @@ static ft_status fit(job *j) {
 static ft_status run(job *j, const ft_predictor *chain, const char *path) {
     const char *text = ft_predictor_header(j->from);
     if (j->options->models == NULL && j->options->budget == 0)
-        return ft_fail(j->error, FT_ERR_USAGE, "how many models to learn from? Give a budget, or a list of models");
+        return ft_fail(j->error, FT_ERR_USAGE,
+                       "the models to learn from are missing: set a budget (--budget), or a list of models (--models)");
     FT_TRY(adapt_method_parse(j->options->method, &j->method, j->error));
     j->tuning.steps = j->options->steps;
     FT_TRY(adapt_distance_parse(j->options->discrepancy, &j->tuning.distance, j->error));
@@ -333,8 +342,8 @@ static ft_status run(job *j, const ft_predictor *chain, const char *path) {
     FT_TRY(describe(j));
     FT_TRY(encode(j));
     FT_TRY(score(j));
-    FT_TRY(encode(j)); /* with its accuracy */
-    FT_TRY(tell(j));
+    FT_TRY(encode(j)); /* with its scores */
+    FT_TRY(fill_result(j));
     return outfile_write(path, j->bytes.data, j->bytes.length, j->error);
 }
 
@@ -342,7 +351,8 @@ ft_status ft_adapt(const ft_predictor *from, const ft_dataset *data, const ft_ad
                    ft_adaptation *adaptation, ft_error *error) {
     const ft_predictor *chosen = options->metric != NULL ? ft_predictor_find(from, options->metric) : from;
     *adaptation = (ft_adaptation){0};
-    if (chosen == NULL) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not tell '%s'", options->metric);
+    if (chosen == NULL)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not predict '%s'", options->metric);
     ft_adaptation made = {0};
     owner *o = calloc(1, sizeof *o);
     if (o == NULL) return FT_NOMEM(error);

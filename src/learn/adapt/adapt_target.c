@@ -1,21 +1,24 @@
-/* adapt_target.c - see adapt_target.h. */
+/* adapt_target.c - data sheet, base devices and expected error of a device to adapt to. */
 #include "learn/adapt/adapt_target.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/dataset.h"
 #include "data/devices.h"
 #include "foretell/device.h"
 
-/* In the box, or beside the records. A device that nobody describes has no sheet. */
+/* The data sheet is bundled, or in the folder of the data set. */
 static ft_status open_sheet(const ft_dataset *data, adapt_target *t, ft_error *error) {
     FT_TRY(device_open(data->folder, t->name, &t->sheet, error));
     t->runtime = ft_device_runtime(t->sheet);
     return FT_OK;
 }
 
-/* Two devices of one name would be mixed up: what the predictor learned of one says nothing of the other. */
+/* A known device with another runtime is a different device of the same name. */
 static ft_status check_clash(const ft_predictor *from, const adapt_target *t, ft_error *error) {
     const family *f = predictor_family(from);
     uint32_t known = predictor_device_index(from, t->name);
@@ -23,8 +26,8 @@ static ft_status check_clash(const ft_predictor *from, const adapt_target *t, ft
     const ft_rules *rules = f->optional.rules(predictor_model(from), known);
     if (rules == NULL || strcmp(ft_rules_name(rules), t->runtime) == 0) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED,
-                   "the names of devices clash: the predictor knows '%s' with the runtime %s, but the data set "
-                   "describes one with %s; give one of them another name",
+                   "device names clash: '%s' has the runtime %s in the predictor, but %s in the data set: rename "
+                   "one of them",
                    t->name, ft_rules_name(rules), t->runtime);
 }
 
@@ -36,10 +39,10 @@ static ft_status find_bases(const ft_predictor *from, adapt_target *t, ft_error 
         t->bases[t->base_count++] = own;
         return FT_OK;
     }
-    /* A data sheet comes first, but a device that behaves like the new one may tell more of it than numbers do. */
+    /* The data sheet is the first base; a known device that behaves like the new one may be a better one. */
     if (predictor_takes_any_device(from) && ft_device_canonical(t->name) != NULL) t->bases[t->base_count++] = FT_NONE;
     if (f->optional.rules != NULL) FT_TRY(ft_rules_open(t->runtime, &t->rules, error));
-    for (uint32_t i = 0; i < known && t->base_count < ADAPT_MOST_BASES; i++) {
+    for (uint32_t i = 0; i < known && t->base_count < ADAPT_MAX_BASES; i++) {
         const ft_rules *rules = f->optional.rules != NULL ? f->optional.rules(predictor_model(from), i) : NULL;
         t->has_rules[t->base_count] = rules != NULL && strcmp(ft_rules_name(rules), t->runtime) != 0;
         t->bases[t->base_count++] = i;
@@ -58,4 +61,37 @@ ft_status adapt_target_open(adapt_target *t, const char *name, const ft_predicto
 void adapt_target_free(adapt_target *t) {
     ft_device_free(t->sheet);
     ft_rules_free(t->rules);
+}
+
+/* --- Expected errors ----------------------------------------------------------------------------------------- */
+
+static bool has_text(const json_t *object, const char *key, const char *text) {
+    const char *value = json_string_value(json_object_get(object, key));
+    return value != NULL && strcmp(value, text) == 0;
+}
+
+ft_status adapt_expected_error_read(const ft_predictor *from, uint32_t device, adapt_expected_error *expected,
+                                    ft_error *error) {
+    const char *text = ft_predictor_header(from);
+    const json_t *row;
+    json_t *header;
+    size_t i;
+    *expected = (adapt_expected_error){NAN, NAN};
+    FT_TRY(json_parse(text, strlen(text), &header, error));
+    json_array_foreach(json_object_get(header, "accuracy"), i, row) {
+        const json_t *mape = json_object_get(row, "mape"), *rmspe = json_object_get(row, "rmspe");
+        if (!has_text(row, "part", "valid") || !has_text(row, "device", ft_predictor_device(from, device)) ||
+            !has_text(row, "metric", ft_predictor_metric(from)) || !json_is_number(mape) || !json_is_number(rmspe))
+            continue;
+        double mean = json_number_value(mape), square = json_number_value(rmspe);
+        *expected = (adapt_expected_error){mean, sqrt(fmax(square * square - mean * mean, 0))};
+    }
+    json_decref(header);
+    return FT_OK;
+}
+
+bool adapt_error_is_expected(const adapt_expected_error *expected, double mape, uint32_t models) {
+    static const double MAX_DEVIATIONS = 2.33; /* of the mean: exceeded by chance once in a hundred */
+    assert(models > 0);
+    return isnan(expected->mape) || mape <= expected->mape + MAX_DEVIATIONS * expected->deviation / sqrt(models);
 }

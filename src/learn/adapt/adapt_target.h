@@ -1,29 +1,44 @@
-/* adapt_target.h - a device that a predictor is adapted to: what is known of it, and which devices of the model its
- * predictions may start from. */
+/* adapt_target.h - a device that a predictor is adapted to: its data sheet, the devices of the model that its
+ * predictions may be based on, and the error that the predictor's header reports for it.
+ *
+ * That error decides whether a known device keeps its predictor: a few measurements improve a predictor where its error
+ * is larger than expected, and make it worse where it is not. The expected error is that on the validation part of the
+ * training, of models like those of training. */
 #ifndef LEARN_ADAPT_TARGET_H
 #define LEARN_ADAPT_TARGET_H
 
 #include "predictor/core/predictor.h"
 
-enum { ADAPT_MOST_BASES = 64 };
+enum { ADAPT_MAX_BASES = 64 };
 
-/* A device to adapt to, and what its predictions may start from. */
 typedef struct adapt_target {
     const char *name;
     bool is_new;
     ft_device *sheet;    /* NULL: not described */
-    const char *runtime; /* of the data set; of the sheet */
+    const char *runtime; /* of the data sheet */
     uint32_t base_count;
-    uint32_t bases[ADAPT_MOST_BASES]; /* devices of the model; FT_NONE: the data sheet */
-    ft_rules *rules;                  /* of a new device */
-    bool has_rules[ADAPT_MOST_BASES]; /* which bases need them */
-    bool is_out[ADAPT_MOST_BASES];    /* which bases cannot tell what was measured */
-    uint32_t count, model_count;      /* of its measured records, of their models */
+    uint32_t bases[ADAPT_MAX_BASES];   /* devices of the model; FT_NONE: the data sheet */
+    ft_rules *rules;                   /* fusion rules of a new device */
+    bool has_rules[ADAPT_MAX_BASES];   /* which bases have another runtime and need them */
+    bool is_rejected[ADAPT_MAX_BASES]; /* which bases cannot predict all measured records */
+    uint32_t count, model_count;       /* of its measured records, of their models */
 } adapt_target;
 
-/* A device of the data set. It is freed in any case. */
+/* Opens a device of the data set. It has to be freed even after a failure. */
 ft_status adapt_target_open(adapt_target *t, const char *name, const ft_predictor *from, const ft_dataset *data,
                             ft_error *error);
 void adapt_target_free(adapt_target *t);
+
+/* Absolute errors of single models on a device, in percent: mean and standard deviation. */
+typedef struct adapt_expected_error {
+    double mape, deviation; /* NaN: not in the header */
+} adapt_expected_error;
+
+ft_status adapt_expected_error_read(const ft_predictor *from, uint32_t device, adapt_expected_error *expected,
+                                    ft_error *error);
+
+/* Whether the mean error over `models` models is not significantly larger than expected. True when the expected error
+ * is unknown. */
+bool adapt_error_is_expected(const adapt_expected_error *expected, double mape, uint32_t models);
 
 #endif

@@ -1,34 +1,36 @@
-/* adapt_trial.c - see adapt_trial.h. */
+/* adapt_trial.c - cross-validation of one adjustment. */
 #include "learn/adapt/adapt_trial.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 
 static uint32_t unit_of(const adapt_trial *t, uint32_t i) {
-    return t->rows->units.of[t->looks[i]->row->graph];
+    return t->rows->units.of_graph[t->predictions[i]->row->graph];
 }
 
 ft_status adapt_trial_open(adapt_trial *t, ft_error *error) {
-    const explanation *first = &t->looks[0]->made_of[t->base];
+    const explanation *first = &t->predictions[0]->explanations[t->base];
     arena_init(&t->memory, UINT64_MAX);
     if (first->term_count > ADJUST_MAX_TERMS || first->feature_count > ADJUST_MAX_FEATURES)
-        return ft_fail(error, FT_ERR_INTERNAL, "a family has more terms or features than adapting can hold");
+        return ft_fail(error, FT_ERR_INTERNAL, "adapting: the family has too many terms or features");
     FT_TRY(adjust_new(t->target->bases[t->base], t->target->has_rules[t->base] ? t->target->runtime : NULL,
                       first->term_count, first->size_count, first->feature_count, &t->adjusted, error));
+    assert(t->count > 0 && t->base < t->target->base_count);
     explanation *all = ARENA_ARRAY(&t->memory, explanation, t->count);
     t->cases = ARENA_ARRAY(&t->memory, adjust_case, t->count);
     t->some = ARENA_ARRAY(&t->memory, const adjust_case *, t->count);
     t->off = ARENA_ARRAY(&t->memory, double, t->count);
     if (all == NULL || t->cases == NULL || t->some == NULL || t->off == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < t->count; i++) all[i] = t->looks[i]->made_of[t->base];
+    for (uint32_t i = 0; i < t->count; i++) all[i] = t->predictions[i]->explanations[t->base];
     adjust_fit_scaling(t->adjusted, all, t->count);
     for (uint32_t i = 0; i < t->count; i++) {
-        uint32_t times = 0;
-        for (uint32_t k = 0; k < t->count; k++) times += unit_of(t, k) == unit_of(t, i);
-        FT_TRY(adjust_case_make(t->adjusted, &all[i], t->looks[i]->row->label, &t->memory, &t->cases[i], error));
-        t->cases[i].weight = 1.0 / times;
+        uint32_t repeats = 0;
+        for (uint32_t k = 0; k < t->count; k++) repeats += unit_of(t, k) == unit_of(t, i);
+        FT_TRY(adjust_case_make(t->adjusted, &all[i], t->predictions[i]->row->label, &t->memory, &t->cases[i], error));
+        t->cases[i].weight = 1.0 / repeats;
     }
     return FT_OK;
 }
@@ -46,7 +48,7 @@ ft_status adapt_trial_fit(adapt_trial *t, adjust_kind kind, uint32_t left_out, f
 }
 
 static double weight_of(const adapt_trial *t, uint32_t i) {
-    return adapt_weight(t->rows, t->looks[i]->row->graph);
+    return adapt_weight(t->rows, t->predictions[i]->row->graph);
 }
 
 ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, ft_error *error) {
@@ -60,10 +62,10 @@ ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, ft_error *error
 
 void adapt_trial_keep(adapt_trial *t) {
     for (uint32_t i = 0; i < t->count; i++)
-        t->off[i] = t->cases[i].log_measured - log(t->looks[i]->said[t->base].value);
+        t->off[i] = t->cases[i].log_measured - log(t->predictions[i]->outputs[t->base].value);
 }
 
-/* Models count as much as they stand for: what tells most is often far out, where few models are. */
+/* Weighted by the share of the pool that a unit represents: the most informative models are often outliers. */
 double adapt_trial_mape(const adapt_trial *t) {
     double sum = 0, weights = 0;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -90,16 +92,18 @@ static int compare_scores(const void *a, const void *b) {
 }
 
 double adapt_quantile(adapt_score *scores, uint32_t count) {
-    static const double STUDENT[] = {0, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860}; /* 0.95, by freedom */
+    static const double STUDENT[] = {0,     6.314, 2.920, 2.353, 2.132,
+                                     2.015, 1.943, 1.895, 1.860}; /* 0.95 quantile by degrees of freedom */
     static const double LEVEL = 0.9;
-    enum { ENOUGH = 9 };
+    enum { MIN_SCORES = 9 };
     double total = 0, squares = 0, below = 0;
+    assert(count > 0);
     qsort(scores, count, sizeof *scores, compare_scores);
     for (uint32_t i = 0; i < count; i++) {
         total += scores[i].weight;
         squares += scores[i].weight * scores[i].value * scores[i].value;
     }
-    if (count < ENOUGH) {
+    if (count < MIN_SCORES) {
         double student = STUDENT[count > 1 ? count - 1 : 1] * sqrt((1 + 1.0 / count) * squares / total);
         return fmax(scores[count - 1].value, student);
     }
@@ -111,13 +115,13 @@ double adapt_quantile(adapt_score *scores, uint32_t count) {
 }
 
 ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error) {
-    static const double LEAST = 1e-3;
+    static const double MIN_Q90 = 1e-3;
     adapt_score *scores = malloc(t->count * sizeof *scores);
     if (scores == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < t->count; i++)
-        scores[i] = (adapt_score){.value = fabs(t->off[i]) / fmax(t->looks[i]->said[t->base].spread, 1e-6),
+        scores[i] = (adapt_score){.value = fabs(t->off[i]) / fmax(t->predictions[i]->outputs[t->base].spread, 1e-6),
                                   .weight = weight_of(t, i)};
-    *q90 = fmax(adapt_quantile(scores, t->count), LEAST);
+    *q90 = fmax(adapt_quantile(scores, t->count), MIN_Q90);
     free(scores);
     return FT_OK;
 }

@@ -1,4 +1,4 @@
-/* adapt_write.c - an adaptation as a document: a line a device, what it was before and is now on models held out. */
+/* adapt_write.c - writes an adaptation: one row per device with its errors before and after, on held-out models. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,14 +11,14 @@
 
 enum { SCHEMA_VERSION = 1, INDENT = 2 };
 
-/* The score of a device over all that is held out; NULL: there is none. */
+/* The score of a device over all held-out records; NULL: there is none. */
 static const ft_score *score_of(const ft_evaluation *e, const char *device) {
     for (uint32_t i = 0; i < e->score_count; i++)
         if (strcmp(e->scores[i].device, device) == 0 && strcmp(e->scores[i].family, "all") == 0) return &e->scores[i];
     return NULL;
 }
 
-/* What is told of a device in numbers, in one list for all documents. */
+/* The numbers of a device, in the order of all documents. */
 enum { NUMBERS = 10 };
 static const char *const number_keys[NUMBERS] = {"scale",       "cv_mape_keep", "cv_mape_scale", "cv_mape",
                                                  "mape_before", "mape_after",   "acc10_before",  "acc10_after",
@@ -39,7 +39,7 @@ static void numbers_of(const ft_adaptation *a, const ft_adapted_device *d, doubl
     memcpy(numbers, all, sizeof all);
 }
 
-/* --- For people ---------------------------------------------------------------------------------------------- */
+/* --- Table --------------------------------------------------------------------------------------------------- */
 
 typedef struct table {
     const ft_adaptation *a;
@@ -106,12 +106,12 @@ static void write_table(sink *out, const ft_adaptation *a, const char *title, co
                              "  interval, and its width");
     buf_text(&out->text, ".\n");
     if (has_kept(a))
-        buf_text(&out->text, "  keep: the predictor is as good as usual here, and no other method is better in\n"
-                             "  cross-validation; the device stays as it was.\n");
+        buf_text(&out->text, "  keep: the predictor is as accurate as on its validation part, and no other method\n"
+                             "  is better in cross-validation; the device keeps its predictor.\n");
     for (uint32_t i = 0; i < a->note_count; i++) buf_format(&out->text, "  note: %s\n", a->notes[i]);
 }
 
-/* --- For programs -------------------------------------------------------------------------------------------- */
+/* --- JSON and CSV -------------------------------------------------------------------------------------------- */
 
 static void write_json(sink *out, const ft_adaptation *a, const char *title) {
     json_writer writer, *j = &writer;

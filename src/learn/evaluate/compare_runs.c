@@ -1,6 +1,7 @@
-/* compare_runs.c - rows of a comparison from the metrics.json of run folders. */
-#include "learn/evaluate/compare_runs.h"
+/* compare_runs.c - compares training runs by the scores in their metrics.json. */
+#include "learn/evaluate/comparison.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ ft_status run_results_parse(const char *name, const void *bytes, size_t size, js
     if (is_list) *results = json_incref(list);
     json_decref(root);
     if (is_list) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "%s/metrics.json has no list 'results': it is not that of a run", name);
+    return ft_fail(error, FT_ERR_DAMAGED, "%s/metrics.json: no list 'results': not written by a run", name);
 }
 
 static ft_status read_metrics(const char *folder, json_t **results, ft_error *error) {
@@ -62,7 +63,7 @@ typedef struct reader {
     comparison made;
 } reader;
 
-static ft_status take_score(reader *r, const json_t *result, ft_score *score, ft_error *error) {
+static ft_status read_score(reader *r, const json_t *result, ft_score *score, ft_error *error) {
     const char *texts[] = {text_of(result, "device"), text_of(result, "family"), text_of(result, "metric")};
     const char **kept[] = {&score->device, &score->family, &score->metric};
     for (size_t i = 0; i < 3; i++) {
@@ -78,35 +79,35 @@ static ft_status take_score(reader *r, const json_t *result, ft_score *score, ft
     return FT_OK;
 }
 
-/* Of a run that learned several metrics it is the first that counts. */
+/* Of a run with several metrics, only the first is compared. */
 static bool is_wanted(const reader *r, uint32_t run, const json_t *result) {
     const char *family = text_of(result, "family"), *metric = text_of(json_array_get(r->results[run], 0), "metric");
     return strcmp(text_of(result, "metric"), metric) == 0 && strcmp(text_of(result, "part"), r->part) == 0 &&
            (r->has_families || strcmp(family, "all") == 0 || strcmp(family, "mean") == 0);
 }
 
-static ft_status take_run(reader *r, uint32_t run, ft_error *error) {
+static ft_status add_run(reader *r, uint32_t run, ft_error *error) {
     for (size_t i = 0; i < json_array_size(r->results[run]); i++) {
         const json_t *result = json_array_get(r->results[run], i);
         if (!is_wanted(r, run, result)) continue;
         comparison_row *row = &r->made.rows[r->made.count++];
-        *row = (comparison_row){.rival = r->names[run]};
-        FT_TRY(take_score(r, result, &row->score, error));
+        *row = (comparison_row){.predictor = r->names[run]};
+        FT_TRY(read_score(r, result, &row->score, error));
         const comparison_row *first = &r->made.rows[0];
         if (strcmp(row->score.metric, first->score.metric) != 0)
             return ft_fail(error, FT_ERR_USAGE,
-                           "'%s' tells of %s and '%s' of %s: only predictions of the same metric can be compared",
-                           first->rival, first->score.metric, row->rival, row->score.metric);
+                           "'%s' predicts %s and '%s' predicts %s: only predictions of the same metric can be compared",
+                           first->predictor, first->score.metric, row->predictor, row->score.metric);
     }
     return FT_OK;
 }
 
-/* "all" and "mean" before the families, as everywhere. */
+/* "all" and "mean" come before the families, as in evaluations. */
 static int family_order(const char *family) {
     return strcmp(family, "all") == 0 ? 0 : strcmp(family, "mean") == 0 ? 1 : 2;
 }
 
-/* Rows of one run come one after the other, so the place in memory keeps the order of the runs. */
+/* Rows of one run are adjacent, so ties are broken by address: the order of the runs. */
 static int by_group(const void *a, const void *b) {
     const comparison_row *const *x = a, *const *y = b;
     const ft_score *p = &(*x)->score, *q = &(*y)->score;
@@ -128,7 +129,7 @@ static ft_status sort_rows(reader *r, ft_error *error) {
     return FT_OK;
 }
 
-/* What the runs were tested on; on validation when one of them has no test part. */
+/* The test part; the validation part when a run has no scores of the test part. */
 static ft_status choose_part(reader *r, ft_error *error) {
     static const char *const parts[] = {"test", "valid"};
     for (size_t p = 0; p < 2; p++) {
@@ -137,20 +138,21 @@ static ft_status choose_part(reader *r, ft_error *error) {
         r->part = parts[p];
         if (have == r->count) return FT_OK;
     }
-    return ft_fail(error, FT_ERR_DAMAGED, "the runs have no part in common that all were evaluated on");
+    return ft_fail(error, FT_ERR_DAMAGED, "the runs have no evaluated part in common");
 }
 
 static ft_status compare(reader *r, const ft_style *style, FILE *stream, ft_error *error) {
-    size_t most = 0;
-    for (uint32_t i = 0; i < r->count; i++) most += json_array_size(r->results[i]);
+    size_t max = 0;
+    for (uint32_t i = 0; i < r->count; i++) max += json_array_size(r->results[i]);
     FT_TRY(choose_part(r, error));
-    r->made = (comparison){.part = r->part, .rows = ARENA_ARRAY(&r->memory, comparison_row, most)};
+    r->made = (comparison){.part = r->part, .rows = ARENA_ARRAY(&r->memory, comparison_row, max)};
     if (r->made.rows == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < r->count; i++) FT_TRY(take_run(r, i, error));
-    if (r->made.count == 0) return ft_fail(error, FT_ERR_DAMAGED, "the runs tell nothing of all their records");
+    for (uint32_t i = 0; i < r->count; i++) FT_TRY(add_run(r, i, error));
+    if (r->made.count == 0) return ft_fail(error, FT_ERR_DAMAGED, "the runs have no scores over all their records");
+    assert(r->made.count <= max);
     r->made.metric = r->made.rows[0].score.metric;
-    r->made.view = strcmp(r->part, "test") == 0 ? "test part, as the runs tell it"
-                                                : "validation part, as the runs tell it: not all were tested";
+    r->made.view = strcmp(r->part, "test") == 0 ? "test part, as reported by the runs"
+                                                : "validation part, as reported by the runs: not all were tested";
     FT_TRY(sort_rows(r, error));
     comparison_mark(r->made.rows, r->made.count);
     return comparison_write(&r->made, style, stream, error);
@@ -167,7 +169,7 @@ ft_status run_results_compare(const char *const *names, json_t *const *results, 
 
 ft_status ft_compare_runs(const char *const *folders, uint32_t count, bool has_families, const ft_style *style,
                           FILE *stream, ft_error *error) {
-    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to compare");
+    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "no runs to compare");
     json_t **results = calloc(count, sizeof(json_t *));
     if (results == NULL) return FT_NOMEM(error);
     ft_status status = FT_OK;

@@ -1,7 +1,8 @@
-/* evaluate.c - asks a predictor about every record of a data set that it can be asked about, on all threads.
+/* evaluate.c - predicts the selected records of a data set in parallel.
  *
  * A graph is unpacked, bound, costed and fused once for all its devices (predictor/core/scan.h). Each record has its
- * own place for what was predicted, so the result does not depend on the number of threads. */
+ * own case to write to, so the result does not depend on the number of threads. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,21 +18,21 @@ enum { PREDICTION_MEMORY = 1 << 28 };
 typedef struct work {
     const ft_evaluate_options *options;
     selection selected;
-    ft_case *cases;       /* one per row */
-    uint32_t turn, turns; /* which of several metrics it is */
+    ft_case *cases;                /* one per row */
+    uint32_t metric, metric_count; /* of a predictor of several metrics, for progress */
     arena *memory;
-    const char *refusal; /* of the first record that the predictor could not tell */
+    const char *refusal; /* reason of the first record that the predictor could not predict */
 } work;
 
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
-/* What the predictor cannot tell is no failure: the case has no prediction, and `found` gets the reason. */
+/* A record that the predictor does not support is not a failure: its prediction is NaN, and `found` gets the reason. */
 static ft_status predict_row(const work *w, model_view *s, uint32_t row, arena *memory, buf *found, ft_error *error) {
     const ft_predictor *predictor = w->selected.predictor;
-    target_device where = selection_place(&w->selected, &w->selected.rows[row]);
+    target_device target = selection_target(&w->selected, &w->selected.rows[row]);
     model_output p;
     ft_error reason = {.message = ""};
-    const predict_input in = {.view = s, .target = &where, .memory = memory};
+    const predict_input in = {.view = s, .target = &target, .memory = memory};
     ft_status status = predictor_predict(predictor, &in, &p, &reason);
     if (status == FT_ERR_UNSUPPORTED) {
         w->cases[row].predicted = NAN;
@@ -39,7 +40,7 @@ static ft_status predict_row(const work *w, model_view *s, uint32_t row, arena *
         return FT_OK;
     }
     if (status != FT_OK) return ft_fail(error, status, "%s", reason.message);
-    ft_metric_result estimate = predictor_estimate(predictor, where.index, &p);
+    ft_metric_result estimate = predictor_estimate(predictor, target.index, &p);
     w->cases[row].predicted = estimate.value;
     w->cases[row].lo = estimate.lo;
     w->cases[row].hi = estimate.hi;
@@ -58,7 +59,7 @@ static ft_status predict_item(void *user, const scan_item *item, model_view *s, 
     return status;
 }
 
-/* In the order of the records: the same reason whatever the number of threads. */
+/* Called in the order of the records: the reason does not depend on the number of threads. */
 static ft_status gather_item(void *user, const scan_item *item, const buf *found, ft_error *error) {
     work *w = user;
     (void)item;
@@ -70,8 +71,8 @@ static ft_status gather_item(void *user, const scan_item *item, const buf *found
 static bool show_progress(void *user, double done_ratio, const char *what) {
     const work *w = user;
     double count = w->selected.count;
-    return w->options->progress(w->options->user, (uint64_t)((w->turn + done_ratio) * count),
-                                w->turns * (uint64_t)w->selected.count, what);
+    return w->options->progress(w->options->user, (uint64_t)((w->metric + done_ratio) * count),
+                                w->metric_count * (uint64_t)w->selected.count, what);
 }
 
 static ft_status predict_all(work *w, const ft_dataset *data, ft_error *error) {
@@ -95,7 +96,7 @@ static ft_status predict_all(work *w, const ft_dataset *data, ft_error *error) {
     return status;
 }
 
-/* --- The evaluation ------------------------------------------------------------------------------------------ */
+/* --- Evaluation ---------------------------------------------------------------------------------------------- */
 
 static void begin_cases(const selection *s, const ft_dataset *data, ft_case *cases) {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -112,7 +113,7 @@ static char *keep(arena *memory, const char *text) {
     return arena_string(memory, text, strlen(text));
 }
 
-/* What was evaluated: the split may be gone when the evaluation is written. */
+/* Copies the description of what was evaluated: the split may be freed before the evaluation is written. */
 static bool describe(arena *memory, const ft_dataset *data, const ft_evaluate_options *options, const selection *s,
                      ft_evaluation *e) {
     e->predictor_family = keep(memory, ft_predictor_family(s->predictor));
@@ -130,16 +131,17 @@ static bool describe(arena *memory, const ft_dataset *data, const ft_evaluate_op
            (!has_split || (e->split != NULL && e->split_hash != NULL));
 }
 
-/* Leaves out what the predictor could not tell. */
+/* Drops the cases without a prediction. */
 static ft_status drop_refused(const work *w, ft_evaluation *e, ft_error *error) {
     for (uint32_t i = 0; i < w->selected.count; i++)
         if (!isnan(w->cases[i].predicted)) w->cases[e->case_count++] = w->cases[i];
     e->cases = w->cases;
+    assert(e->case_count <= w->selected.count);
     e->refused = w->selected.count - e->case_count;
     e->refusal = w->refusal;
     e->left_out += e->refused;
     if (e->case_count > 0) return FT_OK;
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "none of %u records can be told: %s", e->refused, w->refusal);
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "none of %u records can be predicted: %s", e->refused, w->refusal);
 }
 
 static ft_status fill(work *w, const ft_dataset *data, ft_evaluation *e, ft_error *error) {
@@ -159,7 +161,7 @@ static ft_status fill(work *w, const ft_dataset *data, ft_evaluation *e, ft_erro
 static ft_status evaluate_one(const ft_predictor *predictor, const ft_dataset *data, work *w, ft_evaluation *evaluation,
                               ft_error *error) {
     FT_TRY(selection_make(predictor, data, w->options, &w->selected, error));
-    w->memory = calloc(1, sizeof *w->memory); /* what the evaluation points into */
+    w->memory = calloc(1, sizeof *w->memory); /* owned by the evaluation */
     ft_evaluation made = {.owner = w->memory};
     ft_status status = FT_OK;
     if (w->memory == NULL) {
@@ -176,34 +178,34 @@ static ft_status evaluate_one(const ft_predictor *predictor, const ft_dataset *d
     return status;
 }
 
-/* Every metric of a file that the data set can judge; the first that it cannot tells why when there is none. */
+/* Evaluates every metric of a file that the data set has; when it has none, the error is that of the first. */
 static ft_status evaluate_all(const ft_predictor *first, const ft_dataset *data, const ft_evaluate_options *options,
-                              uint32_t turns, ft_evaluation *evaluation, ft_error *error) {
+                              uint32_t metric_count, ft_evaluation *evaluation, ft_error *error) {
     ft_evaluation *last = NULL;
     ft_error why = {.status = FT_OK};
-    for (uint32_t turn = 0; turn < turns; turn++, first = ft_predictor_next(first)) {
-        work w = {.options = options, .turn = turn, .turns = turns};
-        ft_evaluation *place = last == NULL ? evaluation : ARENA_NEW(last->owner, ft_evaluation);
+    for (uint32_t k = 0; k < metric_count; k++, first = ft_predictor_next(first)) {
+        work w = {.options = options, .metric = k, .metric_count = metric_count};
+        ft_evaluation *next = last == NULL ? evaluation : ARENA_NEW(last->owner, ft_evaluation);
         ft_error refusal = {.status = FT_OK};
-        if (place == NULL) return FT_NOMEM(error);
-        ft_status status = evaluate_one(first, data, &w, place, &refusal);
+        if (next == NULL) return FT_NOMEM(error);
+        ft_status status = evaluate_one(first, data, &w, next, &refusal);
         if (status == FT_ERR_UNSUPPORTED) {
             if (why.status == FT_OK) why = refusal;
             continue;
         }
         if (status != FT_OK) return ft_fail(error, status, "%s", refusal.message);
-        if (last != NULL) last->next = place;
-        last = place;
+        if (last != NULL) last->next = next;
+        last = next;
     }
     return last != NULL ? FT_OK : ft_fail(error, why.status, "%s", why.message);
 }
 
 ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                       ft_evaluation *evaluation, ft_error *error) {
-    uint32_t turns = 0;
-    for (const ft_predictor *p = predictor; p != NULL; p = ft_predictor_next(p)) turns++;
+    uint32_t metric_count = 0;
+    for (const ft_predictor *p = predictor; p != NULL; p = ft_predictor_next(p)) metric_count++;
     ft_evaluation made = {0};
-    ft_status status = evaluate_all(predictor, data, options, options->metric != NULL ? 1 : turns, &made, error);
+    ft_status status = evaluate_all(predictor, data, options, options->metric != NULL ? 1 : metric_count, &made, error);
     if (status == FT_OK)
         *evaluation = made;
     else
@@ -213,7 +215,8 @@ ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, con
 
 void ft_evaluation_free(ft_evaluation *evaluation) {
     if (evaluation == NULL) return;
-    ft_evaluation_free((ft_evaluation *)(uintptr_t)evaluation->next); /* made by evaluate_all, in the owner's memory */
+    ft_evaluation_free(
+        (ft_evaluation *)(uintptr_t)evaluation->next); /* allocated by evaluate_all in the owner's memory */
     if (evaluation->owner != NULL) arena_free(evaluation->owner);
     free(evaluation->owner);
     *evaluation = (ft_evaluation){0};

@@ -9,8 +9,8 @@
 
 enum { SCHEMA_VERSION = 1 };
 
-/* Keys and values of what was evaluated: metric, data set, split, part, counts. */
-static void write_subject(json_writer *j, const ft_evaluation *e) {
+/* Writes what was evaluated: metric, data set, split, part, counts. */
+static void write_description(json_writer *j, const ft_evaluation *e) {
     jsonw_pair_string(j, "metric", e->metric);
     jsonw_pair_string(j, "data_hash", e->data_hash);
     jsonw_key(j, "split");
@@ -77,9 +77,9 @@ static void write_case(json_writer *j, const ft_case *c) {
     jsonw_close(j);
 }
 
-static void write_worst(json_writer *j, const ft_evaluation *e, uint32_t most, buf *out) {
+static void write_worst(json_writer *j, const ft_evaluation *e, uint32_t max, buf *out) {
     uint32_t count = 0;
-    ft_case *worst = evaluation_worst(e, most, &count);
+    ft_case *worst = evaluation_worst(e, max, &count);
     if (worst == NULL) out->failed = true;
     jsonw_key(j, "worst");
     jsonw_open_array(j, JSON_BLOCK);
@@ -88,7 +88,7 @@ static void write_worst(json_writer *j, const ft_evaluation *e, uint32_t most, b
     free(worst);
 }
 
-/* The scores of metrics, from one to before another; NULL: to the last. */
+/* Writes the scores of the metrics from `e` up to, excluding, `end`; NULL: to the last. */
 static void write_results(json_writer *j, const ft_evaluation *e, const ft_evaluation *end) {
     jsonw_key(j, "results");
     jsonw_open_array(j, JSON_BLOCK);
@@ -102,10 +102,10 @@ static void write_results(json_writer *j, const ft_evaluation *e, const ft_evalu
     jsonw_close(j);
 }
 
-/* What is told of one metric, in an object that is open. Results are those of the metrics up to `end`. */
+/* Writes one metric into an open object. Its results are those of the metrics up to `end`. */
 static void write_metric(json_writer *j, const ft_evaluation *e, const ft_evaluation *end, uint32_t worst, buf *out) {
     jsonw_pair_string(j, "predictor_family", e->predictor_family);
-    write_subject(j, e);
+    write_description(j, e);
     write_results(j, e, end);
     write_tasks(j, e);
     write_worst(j, e, worst, out);
@@ -117,7 +117,7 @@ void evaluation_json(sink *out, const ft_evaluation *e, const char *title, uint3
     jsonw_open_object(j, JSON_BLOCK);
     jsonw_pair_uint(j, "schema_version", SCHEMA_VERSION);
     jsonw_pair_string(j, "predictor", title);
-    write_metric(j, e, NULL, worst, &out->text); /* like the CSV: whoever looks for a metric finds it in one list */
+    write_metric(j, e, NULL, worst, &out->text); /* as in CSV: one list has the scores of all metrics */
     if (e->next != NULL) {
         jsonw_key(j, "also");
         jsonw_open_array(j, JSON_BLOCK);

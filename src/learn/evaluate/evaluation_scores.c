@@ -1,12 +1,46 @@
-/* evaluation_scores.c - scores by device and family, and the cases that are furthest off. */
+/* evaluation_scores.c - sorts cases, computes scores by device and model family, and finds the worst cases. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/evaluate/cases.h"
 #include "learn/evaluate/evaluation.h"
 #include "learn/score/metrics.h"
+
+/* --- Sorted cases -------------------------------------------------------------------------------------------- */
+
+static int by_device_and_family(const void *a, const void *b) {
+    const ft_case *x = a, *y = b;
+    int order = strcmp(x->device, y->device);
+    if (order == 0) order = strcmp(x->family, y->family);
+    return order != 0 ? order : (x->record > y->record) - (x->record < y->record);
+}
+
+ft_case *cases_sorted(const ft_case *cases, uint32_t count) {
+    ft_case *sorted = calloc(count > 0 ? count : 1, sizeof *sorted);
+    if (sorted == NULL) return NULL;
+    for (uint32_t i = 0; i < count; i++) sorted[i] = cases[i];
+    qsort(sorted, count, sizeof *sorted, by_device_and_family);
+    return sorted;
+}
+
+uint32_t cases_of_device(const ft_case *sorted, uint32_t count) {
+    uint32_t run = 0;
+    assert(count == 0 || sorted != NULL);
+    while (run < count && strcmp(sorted[run].device, sorted[0].device) == 0) run++;
+    return run;
+}
+
+uint32_t cases_of_family(const ft_case *sorted, uint32_t count) {
+    uint32_t run = 0;
+    while (run < count && strcmp(sorted[run].device, sorted[0].device) == 0 &&
+           strcmp(sorted[run].family, sorted[0].family) == 0)
+        run++;
+    return run;
+}
+
+/* --- Scores -------------------------------------------------------------------------------------------------- */
 
 static uint32_t count_scores(const ft_case *sorted, uint32_t count) {
     uint32_t scores = 0, devices = 0;
@@ -15,7 +49,7 @@ static uint32_t count_scores(const ft_case *sorted, uint32_t count) {
     return scores + 2 * devices;
 }
 
-/* The scores of one device; returns how many there are. */
+/* Computes the scores of one device. */
 static ft_status score_device(const ft_case *sorted, uint32_t count, const char *metric, ft_score *scores,
                               uint32_t *score_count, ft_error *error) {
     uint32_t made = 2;
@@ -27,6 +61,7 @@ static ft_status score_device(const ft_case *sorted, uint32_t count, const char 
         scores[made] = (ft_score){.device = sorted[0].device, .family = sorted[i].family, .metric = metric};
         FT_TRY(metrics_score(sorted + i, run, &scores[made++], error));
     }
+    assert(made > 2); /* every device has cases */
     metrics_mean(scores + 2, made - 2, &scores[1]);
     *score_count = made;
     return FT_OK;
@@ -43,6 +78,7 @@ static ft_status score_sorted(arena *memory, const char *metric, const ft_case *
         FT_TRY(score_device(sorted + i, run, metric, all + made, &of_device, error));
         made += of_device;
     }
+    assert(made == count_scores(sorted, count));
     *scores = all;
     *score_count = made;
     return FT_OK;
@@ -72,14 +108,14 @@ static int by_error(const void *a, const void *b) {
     return (x->record > y->record) - (x->record < y->record);
 }
 
-ft_case *evaluation_worst(const ft_evaluation *evaluation, uint32_t most, uint32_t *count) {
+ft_case *evaluation_worst(const ft_evaluation *evaluation, uint32_t max, uint32_t *count) {
     ft_case *sorted = cases_sorted(evaluation->cases, evaluation->case_count);
     uint32_t kept = 0;
     if (sorted == NULL) return NULL;
     for (uint32_t i = 0, run; i < evaluation->case_count; i += run) {
         run = cases_of_device(sorted + i, evaluation->case_count - i);
         qsort(sorted + i, run, sizeof *sorted, by_error);
-        uint32_t taken = run < most ? run : most;
+        uint32_t taken = run < max ? run : max;
         memmove(sorted + kept, sorted + i, taken * sizeof *sorted);
         kept += taken;
     }

@@ -1,5 +1,5 @@
-/* extrapolation.c - gathers what models were trained on and what models were evaluated, and fills the folder of
- * pictures and tables. */
+/* extrapolation.c - collects statistics of the training and the evaluated models, and writes the folder of plots and
+ * tables. */
 #include "learn/evaluate/extrapolation.h"
 
 #include <errno.h>
@@ -14,21 +14,17 @@
 #include "base/outfile.h"
 #include "learn/evaluate/select.h"
 
-enum { MOST_PATH = 4096 };
+enum { MAX_PATH = 4096 };
 
-/* --- Gathering ----------------------------------------------------------------------------------------------- */
-
-typedef struct watcher {
-    const ft_extrapolation_options *options;
-} watcher;
+/* --- Statistics ---------------------------------------------------------------------------------------------- */
 
 static bool show_progress(void *user, double done_ratio, const char *what) {
-    const watcher *w = user;
-    return w->options->progress(w->options->user, (uint64_t)(1000 * done_ratio), 1000, what);
+    const ft_extrapolation_options *options = user;
+    return options->progress(options->user, (uint64_t)(1000 * done_ratio), 1000, what);
 }
 
-/* What was evaluated, as rows to walk. */
-static ft_status look_here(extrapolation *x, pool *threads, const fit_context *context, ft_error *error) {
+/* Collects the statistics of the evaluated models. */
+static ft_status collect_evaluated(extrapolation *x, pool *threads, const fit_context *context, ft_error *error) {
     const ft_evaluation *e = x->evaluation;
     uint32_t records = ft_dataset_record_count(x->data);
     fit_row *rows = calloc((size_t)e->case_count + 1, sizeof *rows);
@@ -40,7 +36,8 @@ static ft_status look_here(extrapolation *x, pool *threads, const fit_context *c
                             .graph = ft_dataset_records(x->data)[e->cases[i].record].graph,
                             .label = e->cases[i].measured};
     if (status == FT_OK)
-        status = crowd_gather(&x->here, x->data, (fit_rows){rows, e->case_count}, threads, context, operators, error);
+        status = dataset_stats_collect(&x->here, x->data, (fit_rows){rows, e->case_count}, threads, context, operators,
+                                       error);
     for (uint32_t i = 0; status == FT_OK && i < records; i++) x->operators[i] = NAN;
     for (uint32_t i = 0; status == FT_OK && i < e->case_count; i++) x->operators[rows[i].record] = operators[i];
     free(rows);
@@ -48,9 +45,9 @@ static ft_status look_here(extrapolation *x, pool *threads, const fit_context *c
     return status;
 }
 
-/* What the predictor learned from: whole models, unless its family also learns from single operators. */
-static ft_status look_known(extrapolation *x, selection *s, pool *threads, const fit_context *context,
-                            ft_error *error) {
+/* Collects the statistics of the training models: single operators only when the family learns from them. */
+static ft_status collect_known(extrapolation *x, selection *s, pool *threads, const fit_context *context,
+                               ft_error *error) {
     const family *f = predictor_family(s->predictor);
     const ft_record *records = ft_dataset_records(x->trained);
     bool has_operators = family_can(f, FAMILY_OPERATORS);
@@ -60,13 +57,13 @@ static ft_status look_known(extrapolation *x, selection *s, pool *threads, const
     s->count = kept;
     x->known_rows = s->rows;
     x->known_row_count = kept;
-    return crowd_gather(&x->known, x->trained, (fit_rows){s->rows, s->count}, threads, context, NULL, error);
+    return dataset_stats_collect(&x->known, x->trained, (fit_rows){s->rows, s->count}, threads, context, NULL, error);
 }
 
-/* --- The tables ---------------------------------------------------------------------------------------------- */
+/* --- Tables -------------------------------------------------------------------------------------------------- */
 
 static ft_status write_table(const char *folder, const char *name, buf *text, ft_error *error) {
-    char path[MOST_PATH];
+    char path[MAX_PATH];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     ft_status status = text->failed ? FT_NOMEM(error) : outfile_write(path, text->data, text->length, error);
     buf_free(text);
@@ -89,15 +86,16 @@ static ft_status write_cases(const extrapolation *x, const char *folder, ft_erro
     return write_table(folder, "cases.csv", &text, error);
 }
 
-static void write_feature(buf *text, uint32_t feature, const char *side, const spread *s, const spread *known) {
+static void write_feature(buf *text, uint32_t feature, const char *side, const log_histogram *s,
+                          const log_histogram *known) {
     static const double shares[] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
-    buf_format(text, "%s,%s,%llu", crowd_feature_key(feature), side, (unsigned long long)s->count);
+    buf_format(text, "%s,%s,%llu", stats_feature_key(feature), side, (unsigned long long)s->count);
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
         if (s->count > 0)
-            buf_format(text, ",%.6g", spread_quantile(s, shares[i]));
+            buf_format(text, ",%.6g", log_histogram_quantile(s, shares[i]));
         else
             buf_char(text, ',');
-    double outside = known != NULL ? 100 * spread_outside(s, known) : NAN;
+    double outside = known != NULL ? 100 * log_histogram_outside(s, known) : NAN;
     if (isnan(outside))
         buf_text(text, ",\n");
     else
@@ -108,14 +106,14 @@ static ft_status write_features(const extrapolation *x, const char *folder, ft_e
     buf text = {0};
     bool is_known = extrapolation_is_known(x);
     buf_text(&text, "feature,models,n,least,q05,q25,median,q75,q95,most,outside_percent\n");
-    for (uint32_t i = 0; i < CROWD_FEATURES; i++) {
+    for (uint32_t i = 0; i < STATS_FEATURES; i++) {
         if (is_known) write_feature(&text, i, "trained", &x->known.features[i], NULL);
         write_feature(&text, i, "evaluated", &x->here.features[i], is_known ? &x->known.features[i] : NULL);
     }
     return write_table(folder, "features.csv", &text, error);
 }
 
-/* --- The folder ---------------------------------------------------------------------------------------------- */
+/* --- Folder -------------------------------------------------------------------------------------------------- */
 
 typedef ft_status drawing(const extrapolation *x, const char *title, const char *path, ft_error *error);
 
@@ -123,7 +121,7 @@ static ft_status draw_both(const extrapolation *x, drawing *draw, const char *ti
                            const char *name, ft_error *error) {
     static const char *const ends[] = {"svg", "png"};
     for (int i = 0; i < 2; i++) {
-        char path[MOST_PATH];
+        char path[MAX_PATH];
         snprintf(path, sizeof path, "%s/%s.%s", folder, name, ends[i]);
         FT_TRY(draw(x, title, path, error));
     }
@@ -131,9 +129,9 @@ static ft_status draw_both(const extrapolation *x, drawing *draw, const char *ti
 }
 
 static ft_status fill_folder(const extrapolation *x, const char *title, const char *folder, ft_error *error) {
-    if (strlen(folder) + 32 > MOST_PATH) return ft_fail(error, FT_ERR_USAGE, "%s: the name is too long", folder);
+    if (strlen(folder) + 32 > MAX_PATH) return ft_fail(error, FT_ERR_USAGE, "%s: the path is too long", folder);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return ft_fail_file(error, folder, "cannot make the folder", errno);
+        return ft_fail_file(error, folder, "cannot create the folder", errno);
     FT_TRY(draw_both(x, extrapolation_draw_operators, title, folder, "operators", error));
     FT_TRY(draw_both(x, extrapolation_draw_measured, title, folder, "measured", error));
     FT_TRY(draw_both(x, extrapolation_draw_features, title, folder, "features", error));
@@ -144,10 +142,9 @@ static ft_status fill_folder(const extrapolation *x, const char *title, const ch
 ft_status ft_extrapolation_plot(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluation *evaluation,
                                 const ft_extrapolation_options *options, const char *title, const char *folder,
                                 ft_error *error) {
-    if (evaluation->case_count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", folder);
-    const watcher w = {options};
-    const fit_context context = {.user = (void *)(uintptr_t)&w, .progress = show_progress};
-    const fit_context *watched = options->progress != NULL ? &context : NULL;
+    if (evaluation->case_count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: no records to plot", folder);
+    const fit_context context = {.user = (void *)(uintptr_t)options, .progress = show_progress};
+    const fit_context *reported = options->progress != NULL ? &context : NULL;
     extrapolation x = {.evaluation = evaluation, .data = data, .trained = options->trained};
     const ft_evaluate_options wanted = {
         .metric = evaluation->metric, .split = options->trained_split, .part = FT_PART_TRAIN};
@@ -155,11 +152,11 @@ ft_status ft_extrapolation_plot(const ft_predictor *predictor, const ft_dataset 
     pool *threads = NULL;
     ft_status status = pool_new(options->threads, &threads, error);
     if (status == FT_OK && x.trained != NULL) status = selection_make(predictor, x.trained, &wanted, &known, error);
-    if (status == FT_OK && x.trained != NULL) status = look_known(&x, &known, threads, watched, error);
-    if (status == FT_OK) status = look_here(&x, threads, watched, error);
+    if (status == FT_OK && x.trained != NULL) status = collect_known(&x, &known, threads, reported, error);
+    if (status == FT_OK) status = collect_evaluated(&x, threads, reported, error);
     if (status == FT_OK) status = fill_folder(&x, title, folder, error);
-    crowd_free(&x.known);
-    crowd_free(&x.here);
+    dataset_stats_free(&x.known);
+    dataset_stats_free(&x.here);
     free(x.operators);
     selection_free(&known);
     pool_free(threads);

@@ -1,20 +1,20 @@
-/* extrapolation.h - what the pictures of an extrapolation are made of. */
+/* extrapolation.h - the data behind extrapolation plots: evaluated models compared with the training models. */
 #ifndef LEARN_EXTRAPOLATION_H
 #define LEARN_EXTRAPOLATION_H
 
-#include "learn/evaluate/case_figure.h"
-#include "learn/evaluate/crowd.h"
+#include "learn/evaluate/dataset_stats.h"
+#include "learn/evaluate/evaluation_plot.h"
 
 typedef struct extrapolation {
     const ft_evaluation *evaluation;
-    const ft_dataset *data, *trained; /* trained: NULL when it is not known */
-    const fit_row *known_rows;        /* of `trained`: what the predictor learned from */
+    const ft_dataset *data, *trained; /* trained: NULL when it is not available */
+    const fit_row *known_rows;        /* of `trained`: the rows that the predictor was trained on */
     uint32_t known_row_count;
-    crowd known, here; /* known: of no models when it is not known */
-    double *operators; /* of the model of each record of `data`; NaN where none was evaluated */
+    dataset_stats known, here; /* of the training models (empty without `trained`); of the evaluated models */
+    double *operators; /* per record of `data`: the number of operators of its model; NaN when it was not evaluated */
 } extrapolation;
 
-/* Whether there is something to compare with. */
+/* Whether the training models are available. */
 static inline bool extrapolation_is_known(const extrapolation *x) {
     return x->known.models > 0;
 }
@@ -22,7 +22,7 @@ static inline bool extrapolation_is_known(const extrapolation *x) {
 /* Signed error against size: the number of operators, or the measured value. */
 ft_status extrapolation_draw_operators(const extrapolation *x, const char *title, const char *path, ft_error *error);
 ft_status extrapolation_draw_measured(const extrapolation *x, const char *title, const char *path, ft_error *error);
-/* Boxes of all features. */
+/* Box plots of all features. */
 ft_status extrapolation_draw_features(const extrapolation *x, const char *title, const char *path, ft_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* extrapolation_plot.c - error against size, by device: signed errors, and how size and error are distributed. What
- * is smaller or larger than 99 of 100 in training is shaded. */
+/* extrapolation_plot.c - signed error against size, and the distributions of size and error, by device. Sizes beyond
+ * the middle 99 % of training are shaded. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "base/error.h"
 #include "learn/evaluate/extrapolation.h"
 
-#define EDGE 0.001 /* the share of training at each end that may be off the axis */
+#define EDGE 0.001 /* share of training at each end that may be off the axis */
 
 enum { BINS = 24 };
 
-/* One of the two pictures: what size is. */
+/* One of the two plots: size is the measured value, or the number of operators. */
 typedef struct view {
     const extrapolation *x;
     bool is_measured;
-    spread *known, *here; /* sizes of what one device was trained on, and of what was evaluated */
+    log_histogram *known, *here; /* sizes of the training and of the evaluated records of a device */
 } view;
 
 static double size_of(const view *v, const ft_case *item) {
@@ -26,24 +26,24 @@ static plot_point error_point(const column *c, const ft_case *item) {
     return (plot_point){size_of(c->f->user, item), figure_signed_error(item)};
 }
 
-/* Sizes on the column's device. Which device it was does not matter to the number of operators. */
-static void spread_sizes(const view *v, const column *c) {
+/* Collects the sizes of the column's device; numbers of operators do not depend on the device. */
+static void collect_sizes(const view *v, const column *c) {
     const extrapolation *x = v->x;
-    *v->known = *v->here = (spread){0};
-    for (uint32_t i = 0; i < c->count; i++) spread_add(v->here, size_of(v, &c->cases[i]));
-    if (!v->is_measured && extrapolation_is_known(x)) *v->known = x->known.features[CROWD_OPERATORS];
+    *v->known = *v->here = (log_histogram){0};
+    for (uint32_t i = 0; i < c->count; i++) log_histogram_add(v->here, size_of(v, &c->cases[i]));
+    if (!v->is_measured && extrapolation_is_known(x)) *v->known = x->known.features[STATS_OPERATORS];
     if (!v->is_measured) return;
     const ft_record *records = x->trained != NULL ? ft_dataset_records(x->trained) : NULL;
     for (uint32_t i = 0; records != NULL && i < x->known_row_count; i++)
         if (strcmp(records[x->known_rows[i].record].device, c->cases[0].device) == 0)
-            spread_add(v->known, x->known_rows[i].label);
+            log_histogram_add(v->known, x->known_rows[i].label);
 }
 
-/* Shares of models, on an axis that both distributions fit on. */
-static double fill_bars(const spread *s, const plot_axis *axis, chart_bar bars[BINS]) {
+/* Computes the bars of a histogram in percent; returns the highest. */
+static double fill_bars(const log_histogram *s, const plot_axis *axis, chart_bar bars[BINS]) {
     double ratio = pow(axis->hi / axis->lo, 1.0 / BINS), from = axis->lo, highest = 0;
     for (uint32_t i = 0; i < BINS; i++) {
-        double share = s->count > 0 ? 100 * spread_share(s, from, from * ratio) : 0;
+        double share = s->count > 0 ? 100 * log_histogram_share(s, from, from * ratio) : 0;
         bars[i] = (chart_bar){from, from * ratio, share};
         highest = fmax(highest, share);
         from *= ratio;
@@ -51,7 +51,7 @@ static double fill_bars(const spread *s, const plot_axis *axis, chart_bar bars[B
     return highest;
 }
 
-/* Which bars are which, above the panel. */
+/* Draws the legend of the bars, above the panel. */
 static void draw_key(const chart *panel, ink known, ink here) {
     const text_style grey = {.size = 9.5, .color = known, .is_bold = true, .anchor = ANCHOR_END};
     const text_style blue = {.size = 9.5, .color = here, .is_bold = true, .anchor = ANCHOR_END};
@@ -79,12 +79,13 @@ static void draw_sizes(const column *c, const view *v, double top, const plot_ax
 static void draw_column(const column *c, double top) {
     const view *v = c->f->user;
     double range = figure_error_range(c);
-    spread_sizes(v, c);
+    collect_sizes(v, c);
     bool is_known = v->known->count > 0;
-    const double known[2] = {spread_quantile(v->known, SPREAD_RARE), spread_quantile(v->known, 1 - SPREAD_RARE)};
-    /* a few odd models of training must not leave the others a corner */
-    double lo = is_known ? fmin(spread_quantile(v->known, EDGE), v->here->least) : v->here->least;
-    double hi = is_known ? fmax(spread_quantile(v->known, 1 - EDGE), v->here->most) : v->here->most;
+    const double known[2] = {log_histogram_quantile(v->known, TAIL_SHARE),
+                             log_histogram_quantile(v->known, 1 - TAIL_SHARE)};
+    /* a few outliers of training must not squeeze the others into a corner */
+    double lo = is_known ? fmin(log_histogram_quantile(v->known, EDGE), v->here->min) : v->here->min;
+    double hi = is_known ? fmax(log_histogram_quantile(v->known, 1 - EDGE), v->here->max) : v->here->max;
     const char *title = v->is_measured ? c->f->measured_title : "operators of the model";
     chart panel = figure_panel(c, top, FIGURE_PANEL);
     axis_log(&panel.x, lo, hi, 5, v->is_measured ? c->f->unit : (axis_unit){"", 1});

@@ -1,23 +1,26 @@
+/* select.c - selects the records of an evaluation. */
 #include "learn/evaluate/select.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/dataset.h"
 #include "data/records.h"
 #include "foretell/device.h"
 #include "learn/score/filter.h"
 #include "predictor/core/predictor.h"
 
-/* Why records fall away, to tell when none is left. */
-typedef struct losses {
-    uint32_t in_part, of_choice, of_device, of_mode;
-} losses;
+/* The number of records that pass each filter, for the message when none is left. */
+typedef struct filter_counts {
+    uint32_t in_part, requested, of_device, of_mode;
+} filter_counts;
 
-/* --- What was asked for -------------------------------------------------------------------------------------- */
+/* --- Requested records --------------------------------------------------------------------------------------- */
 
 static const char *canonical(const char *device) {
     const char *name = ft_device_canonical(device);
@@ -30,14 +33,14 @@ static bool is_among(const char *const *list, uint32_t count, const char *text) 
     return false;
 }
 
-static bool is_device_chosen(const ft_evaluate_options *options, const char *device) {
+static bool is_device_requested(const ft_evaluate_options *options, const char *device) {
     if (options->device_count == 0) return true;
     for (uint32_t i = 0; i < options->device_count; i++)
         if (strcmp(canonical(options->devices[i]), canonical(device)) == 0) return true;
     return false;
 }
 
-/* Whether a setting has a pair, both as "key=value;key=value". */
+/* Whether a setting "key=value;key=value" contains a pair "key=value". */
 static bool has_pair(const char *setting, const char *pair, size_t length) {
     while (*setting != '\0') {
         size_t own = strcspn(setting, ";");
@@ -47,7 +50,7 @@ static bool has_pair(const char *setting, const char *pair, size_t length) {
     return false;
 }
 
-static bool is_setting_chosen(const ft_evaluate_options *options, const ft_record *record) {
+static bool is_setting_requested(const ft_evaluate_options *options, const ft_record *record) {
     for (const char *at = options->setting != NULL ? options->setting : ""; *at != '\0';) {
         size_t length = strcspn(at, ";");
         if (length > 0 && !has_pair(record->setting, at, length)) return false;
@@ -56,8 +59,8 @@ static bool is_setting_chosen(const ft_evaluate_options *options, const ft_recor
     return !options->has_mode || record->mode == options->mode;
 }
 
-static bool is_chosen(const ft_evaluate_options *options, const ft_record *record) {
-    return is_device_chosen(options, record->device) && is_setting_chosen(options, record) &&
+static bool is_requested(const ft_evaluate_options *options, const ft_record *record) {
+    return is_device_requested(options, record->device) && is_setting_requested(options, record) &&
            (options->family_count == 0 || is_among(options->families, options->family_count, record->family));
 }
 
@@ -80,13 +83,13 @@ static void add_devices(ft_error *error, const ft_predictor *predictor) {
 }
 
 static ft_status fail_device(const ft_predictor *predictor, const char *device, ft_error *error) {
-    ft_fail(error, FT_ERR_USAGE, "the predictor does not know the device '%s'; it knows ", device);
+    ft_fail(error, FT_ERR_USAGE, "the predictor does not support the device '%s'; it supports ", device);
     add_devices(error, predictor);
     return FT_ERR_USAGE;
 }
 
 static ft_status fail_metric(const ft_dataset *data, const char *metric, ft_error *error) {
-    ft_fail(error, FT_ERR_UNSUPPORTED, "predictor and data set do not fit: the data set has no metric '%s'; it has",
+    ft_fail(error, FT_ERR_UNSUPPORTED, "predictor and data set do not match: the data set has no metric '%s'; it has",
             metric);
     for (uint32_t i = 0; i < ft_dataset_metric_count(data); i++) {
         add_word(error, i > 0 ? ", " : " ");
@@ -96,30 +99,30 @@ static ft_status fail_metric(const ft_dataset *data, const char *metric, ft_erro
 }
 
 static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
-                            const char *metric, const losses *l, ft_error *error) {
+                            const char *metric, const filter_counts *counts, ft_error *error) {
     if (ft_dataset_record_count(data) == 0) return ft_fail(error, FT_ERR_USAGE, "the data set has no records");
-    if (l->in_part == 0)
+    if (counts->in_part == 0)
         return ft_fail(error, FT_ERR_USAGE, "the %s part of the split '%s' is empty", ft_split_part_name(options->part),
                        options->split->spec);
-    if (l->of_choice == 0)
+    if (counts->requested == 0)
         return ft_fail(error, FT_ERR_USAGE,
-                       "no record is of the devices, families, settings, mode and times that were asked for");
-    if (l->of_device == 0) {
+                       "no record matches the requested devices, families, settings, mode and times");
+    if (counts->of_device == 0) {
         ft_fail(error, FT_ERR_UNSUPPORTED,
-                "predictor and data set do not fit: none of %u records is of a device that the predictor knows: ",
-                l->of_choice);
+                "predictor and data set do not match: none of %u records is of a device that the predictor supports: ",
+                counts->requested);
         add_devices(error, predictor);
         return FT_ERR_UNSUPPORTED;
     }
-    if (l->of_mode == 0)
+    if (counts->of_mode == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
-                       "predictor and data set do not fit: one is of training and the other of inference");
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "none of %u records has the metric '%s'", l->of_mode, metric);
+                       "predictor and data set do not match: one is for training and the other for inference");
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "none of %u records has the metric '%s'", counts->of_mode, metric);
 }
 
-/* --- Choosing ------------------------------------------------------------------------------------------------ */
+/* --- Selecting ----------------------------------------------------------------------------------------------- */
 
-/* Names that nothing has are most likely misspelled. */
+/* Names that do not occur are most likely misspelled. */
 static ft_status check_names(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                              ft_error *error) {
     for (uint32_t i = 0; i < options->device_count; i++)
@@ -134,29 +137,31 @@ static ft_status check_names(const ft_predictor *predictor, const ft_dataset *da
     return FT_OK;
 }
 
-/* Whether a record can be predicted; counts what it falls away for. */
-static bool look_at(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
-                    uint32_t index, double label, losses *l) {
+/* Whether a record can be evaluated; updates the counts. */
+static bool is_usable(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
+                      uint32_t index, double label, filter_counts *counts) {
     const ft_record *record = &ft_dataset_records(data)[index];
     if (!is_in_part(options, index)) return false;
-    l->in_part++;
-    if (!is_chosen(options, record) || filter_leaves_out(&options->filter, data, record)) return false;
-    l->of_choice++;
+    counts->in_part++;
+    if (!is_requested(options, record) || filter_rejects(&options->filter, data, record)) return false;
+    counts->requested++;
     if (!predictor_knows_device(predictor, record->device)) return false;
-    l->of_device++;
+    counts->of_device++;
     if (!predictor_knows_mode(predictor, record->mode)) return false;
-    l->of_mode++;
+    counts->of_mode++;
     return isfinite(label) && label > 0;
 }
 
-/* Devices beyond those that the predictor was trained on come after them. */
+/* Devices that the predictor was not trained on are numbered after those that it was trained on. */
 static ft_status find_device(selection *s, const char *name, uint32_t *device, ft_error *error) {
     uint32_t known = ft_predictor_device_count(s->predictor), i = 0;
     *device = predictor_device_index(s->predictor, name);
     if (*device != FT_NONE) return FT_OK;
     while (i < s->other_count && strcmp(ft_device_name(s->others[i]), canonical(name)) != 0) i++;
-    if (i == SELECTION_MOST_OTHERS)
-        return ft_fail(error, FT_ERR_LIMIT, "more than %d devices that the predictor was not trained on", i);
+    if (i == SELECTION_MAX_OTHERS)
+        return ft_fail(
+            error, FT_ERR_LIMIT,
+            "more than %d devices that the predictor was not trained on: evaluate fewer at a time (--device)", i);
     if (i == s->other_count) {
         FT_TRY(ft_device_open(name, &s->others[i], error));
         s->other_count++;
@@ -165,17 +170,18 @@ static ft_status find_device(selection *s, const char *name, uint32_t *device, f
     return FT_OK;
 }
 
-static ft_status choose(selection *s, const ft_dataset *data, const ft_evaluate_options *options, uint32_t column,
-                        losses *l, ft_error *error) {
+static ft_status select_rows(selection *s, const ft_dataset *data, const ft_evaluate_options *options, uint32_t column,
+                             filter_counts *counts, ft_error *error) {
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
         double label = records[i].metrics[column];
-        if (!look_at(s->predictor, data, options, i, label, l)) continue;
+        if (!is_usable(s->predictor, data, options, i, label, counts)) continue;
         fit_row *row = &s->rows[s->count++];
         *row = (fit_row){.record = i, .graph = records[i].graph, .label = label};
         FT_TRY(find_device(s, records[i].device, &row->device, error));
     }
-    s->left_out = l->of_choice - s->count;
+    assert(s->count <= counts->requested);
+    s->left_out = counts->requested - s->count;
     return FT_OK;
 }
 
@@ -183,7 +189,7 @@ static ft_status find_predictor(const ft_predictor *first, const char *metric, c
                                 ft_error *error) {
     *found = metric != NULL ? ft_predictor_find(first, metric) : first;
     if (*found != NULL) return FT_OK;
-    ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not tell '%s', but", metric);
+    ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not predict '%s', but", metric);
     for (const ft_predictor *p = first; p != NULL; p = ft_predictor_next(p)) {
         add_word(error, p != first ? ", '" : " '");
         add_word(error, ft_predictor_metric(p));
@@ -203,9 +209,9 @@ ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, 
     if (column == FT_NONE) return fail_metric(data, metric, error);
     made.rows = calloc((size_t)ft_dataset_record_count(data) + 1, sizeof *made.rows);
     if (made.rows == NULL) return FT_NOMEM(error);
-    losses l = {0};
-    ft_status status = choose(&made, data, options, column, &l, error);
-    if (status == FT_OK && made.count == 0) status = fail_empty(made.predictor, data, options, metric, &l, error);
+    filter_counts counts = {0};
+    ft_status status = select_rows(&made, data, options, column, &counts, error);
+    if (status == FT_OK && made.count == 0) status = fail_empty(made.predictor, data, options, metric, &counts, error);
     if (status == FT_OK)
         *s = made;
     else
@@ -213,8 +219,9 @@ ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, 
     return status;
 }
 
-target_device selection_place(const selection *s, const fit_row *row) {
+target_device selection_target(const selection *s, const fit_row *row) {
     uint32_t known = ft_predictor_device_count(s->predictor);
+    assert(row->device < known + s->other_count);
     if (row->device < known) return predictor_place(s->predictor, row->device);
     return (target_device){.index = FT_NONE, .sheet = s->others[row->device - known]};
 }
@@ -223,4 +230,66 @@ void selection_free(selection *s) {
     free(s->rows);
     for (uint32_t i = 0; i < s->other_count; i++) ft_device_free(s->others[i]);
     *s = (selection){0};
+}
+
+/* --- Split of the training ----------------------------------------------------------------------------------- */
+
+/* The description of the training in the header; NULL when it has none, or it was on another data set. */
+static const json_t *training_on(const json_t *header, const ft_dataset *data) {
+    const json_t *training = json_object_get(header, "trained_on");
+    const char *hash = json_string_value(json_object_get(training, "dataset"));
+    if (hash == NULL || strcmp(hash, ft_dataset_hash(data)) != 0) return NULL;
+    return json_is_string(json_object_get(training, "split")) ? training : NULL;
+}
+
+static ft_status make_split(const json_t *training, const ft_dataset *data, ft_split *split, ft_error *error) {
+    const char *hash = json_string_value(json_object_get(training, "split_hash"));
+    ft_split made = {0};
+    FT_TRY(ft_split_make(data, json_string_value(json_object_get(training, "split")),
+                         (uint64_t)json_integer_value(json_object_get(training, "seed")), &made, error));
+    if (hash != NULL && strcmp(hash, made.hash) != 0) {
+        ft_split_free(&made);
+        return ft_fail(
+            error, FT_ERR_UNSUPPORTED,
+            "the split that the predictor was trained with has other parts in this version of foretell: name "
+            "the split to use (--split)");
+    }
+    *split = made;
+    return FT_OK;
+}
+
+/* Moves the records that the predictor was adapted to from any part to training, so that they are not tested. */
+static void mark_adapted(const json_t *header, const ft_dataset *data, ft_split *split) {
+    const json_t *adapted = json_object_get(header, "adapted"), *item, *list = json_object_get(adapted, "graphs");
+    const json_t *tasks = json_object_get(adapted, "tasks");
+    const ft_record *records = ft_dataset_records(data);
+    size_t i;
+    json_array_foreach(tasks != NULL ? tasks : list, i, item) {
+        const char *id = json_string_value(item);
+        for (uint32_t r = 0; id != NULL && r < ft_dataset_record_count(data); r++) {
+            if (strcmp(tasks != NULL ? records[r].name : ft_dataset_graph_id(data, records[r].graph), id) != 0)
+                continue;
+            split->counts[split->parts[r]]--;
+            split->counts[FT_PART_TRAIN]++;
+            split->parts[r] = FT_PART_TRAIN;
+        }
+    }
+}
+
+ft_status training_split(const ft_predictor *predictor, const ft_dataset *data, bool with_adapted, ft_split *split,
+                         bool *is_found, ft_error *error) {
+    const char *text = ft_predictor_header(predictor);
+    json_t *header;
+    FT_TRY(json_parse(text, strlen(text), &header, error));
+    const json_t *training = training_on(header, data);
+    ft_status status = training != NULL ? make_split(training, data, split, error) : FT_OK;
+    if (status == FT_OK) *is_found = training != NULL;
+    if (status == FT_OK && *is_found && with_adapted) mark_adapted(header, data, split);
+    json_decref(header);
+    return status;
+}
+
+ft_status ft_predictor_split(const ft_predictor *predictor, const ft_dataset *data, ft_split *split, bool *is_found,
+                             ft_error *error) {
+    return training_split(predictor, data, true, split, is_found, error);
 }

@@ -1,17 +1,19 @@
-/* task_scores.c - how well what stands under one name is ordered: the programs of a task. */
+/* task_scores.c - ranking quality within tasks: names with several graphs, such as the programs that a tuner chooses
+ * among. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/evaluate/cases.h"
 #include "learn/evaluate/evaluation.h"
 #include "learn/score/metrics.h"
 #include "learn/score/rank.h"
 
-/* From 1 to 5 % it makes little difference (docs/accuracy-programs.md). */
+/* The minimum relative difference of two predictions that are apart. Values from 1 to 5 % work about equally well
+ * (docs/accuracy-programs.md). */
 static const double APART = 0.02;
-/* What is measured further apart than this is worth to be told apart. */
+/* Pairs measured further apart than this differ clearly. */
 static const double CLEAR_RATIO = 1.05;
 
 /* --- Tasks --------------------------------------------------------------------------------------------------- */
@@ -31,14 +33,14 @@ static uint32_t cases_of_task(const ft_case *sorted, uint32_t count) {
     return run;
 }
 
-/* A name of one graph in several settings is no task. */
+/* One graph in several settings is not a task. */
 static bool is_task(const ft_record *records, const ft_case *cases, uint32_t count) {
     for (uint32_t i = 1; i < count; i++)
         if (records[cases[i].record].graph != records[cases[0].record].graph) return true;
     return false;
 }
 
-/* --- One task ------------------------------------------------------------------------------------------------ */
+/* --- Scores of a task------------------------------------------------------------------------------------------ */
 
 static int by_prediction(const void *a, const void *b) {
     const ft_case *x = a, *y = b;
@@ -57,27 +59,28 @@ static double lost(const ft_case *ordered, uint32_t count, uint32_t wanted, doub
     return 100 * (found / best - 1);
 }
 
-/* The same for the first `wanted` that are apart. */
+/* The same for the first `wanted` cases whose predictions are apart. */
 static double lost_apart(const ft_case *ordered, uint32_t count, uint32_t wanted, double best) {
-    double found = INFINITY, told = 0;
+    double found = INFINITY, predicted = 0;
     for (uint32_t i = 0, picked = 0; i < count && picked < wanted; i++) {
-        if (picked > 0 && !ft_task_is_apart(told, ordered[i].predicted)) continue;
-        told = ordered[i].predicted;
+        if (picked > 0 && !ft_task_is_apart(predicted, ordered[i].predicted)) continue;
+        predicted = ordered[i].predicted;
         found = fmin(found, ordered[i].measured);
         picked++;
     }
     return 100 * (found / best - 1);
 }
 
-/* Tasks that have pairs to be ordered. */
+/* The number of tasks with pairs to order, and with clearly different ones. */
 typedef struct ordered_tasks {
     double all, clear;
 } ordered_tasks;
 
-/* Adds the task to the sums of its device; its cases are put into the order of predictions. */
+/* Adds a task to the sums of its device; sorts its cases by prediction. */
 static ft_status add_task(ft_case *cases, uint32_t count, double *columns, ft_task_score *sums, ordered_tasks *ordered,
                           ft_error *error) {
     double tau = NAN, clear = NAN, best = INFINITY;
+    assert(count >= 2);
     for (uint32_t i = 0; i < count; i++) {
         columns[i] = cases[i].measured;
         columns[count + i] = cases[i].predicted;
@@ -89,7 +92,7 @@ static ft_status add_task(ft_case *cases, uint32_t count, double *columns, ft_ta
         sums->order += 50 * (1 + tau);
         ordered->all++;
     }
-    if (!isnan(tau) && !isnan(clear)) { /* told all the same is no order either */
+    if (!isnan(tau) && !isnan(clear)) { /* equal predictions are no order */
         sums->order_clear += 100 * clear;
         ordered->clear++;
     }
@@ -104,14 +107,14 @@ static ft_status add_task(ft_case *cases, uint32_t count, double *columns, ft_ta
     return FT_OK;
 }
 
-/* --- A device ------------------------------------------------------------------------------------------------ */
+/* --- Scores of a device------------------------------------------------------------------------------------------ */
 
-static int by_size(const void *a, const void *b) {
+static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* `columns` has room for two numbers a case, `errors` for one. */
+/* `columns` has room for two numbers per case, `errors` for one. */
 static ft_status score_device(const ft_record *records, ft_case *cases, uint32_t count, double *columns, double *errors,
                               ft_task_score *score, ft_error *error) {
     ordered_tasks ordered = {0};
@@ -122,6 +125,7 @@ static ft_status score_device(const ft_record *records, ft_case *cases, uint32_t
         for (uint32_t k = 0; k < run; k++) errors[score->n + k] = metrics_relative_error(&cases[i + k]);
         FT_TRY(add_task(cases + i, run, columns, score, &ordered, error));
     }
+    assert(score->n <= count);
     if (score->tasks == 0) return FT_OK;
     score->order /= ordered.all;
     score->order_clear /= ordered.clear;
@@ -130,7 +134,7 @@ static ft_status score_device(const ft_record *records, ft_case *cases, uint32_t
     score->lost10 /= score->tasks;
     score->apart5 /= score->tasks;
     score->apart10 /= score->tasks;
-    qsort(errors, score->n, sizeof *errors, by_size);
+    qsort(errors, score->n, sizeof *errors, by_value);
     score->median = 50 * (errors[(score->n - 1) / 2] + errors[score->n / 2]);
     return FT_OK;
 }

@@ -1,4 +1,5 @@
-/* sample.c - which models of a pool to measure next. */
+/* sample.c - selects the models of a pool to measure next. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ typedef struct job {
     ft_error *error;
 } job;
 
-/* Each model of the pool is stood for by the pick that is nearest to it; a task counts by its programs. */
-static void weigh(const job *j, ft_sampled *items) {
+/* Each model of the pool adds to the weight of the nearest pick; a task counts by its programs. */
+static void compute_weights(const job *j, ft_sampled *items) {
     const sample_space *s = &j->space;
     double members = 0;
     for (uint32_t i = 0; i < s->count; i++) members += s->members[i];
@@ -41,12 +42,12 @@ static void weigh(const job *j, ft_sampled *items) {
     }
 }
 
-/* A format of ours with a number in it. */
+/* method->reason is a constant format with at most one double. */
 static void put_reason(const sample_method *method, double value, char *text, size_t size) {
     snprintf(text, size, method->reason, value);
 }
 
-static ft_status tell(job *j) {
+static ft_status fill_sample(job *j) {
     ft_sampled *items = ARENA_ARRAY(j->memory, ft_sampled, j->picks.count);
     const ft_record *records = ft_dataset_records(j->data);
     if (items == NULL) return FT_NOMEM(j->error);
@@ -58,13 +59,14 @@ static ft_status tell(job *j) {
                                 .record = record};
         put_reason(j->method, j->picks.values[i], items[i].reason, sizeof items[i].reason);
     }
-    weigh(j, items);
+    compute_weights(j, items);
+    assert(j->picks.count == j->options->count);
     *j->out = (ft_sample){.method = j->method->name, .items = items, .count = j->picks.count};
     j->out->pool_count = j->space.count;
     return FT_OK;
 }
 
-/* How like the pool the picks are, and how like it chance would be. */
+/* Computes the discrepancy to the pool of the picks and, on average, of random ones. */
 static ft_status compare(job *j) {
     const sample_space *s = &j->space;
     uint32_t *order = ARENA_ARRAY(j->memory, uint32_t, s->count);
@@ -84,17 +86,17 @@ static ft_status compare(job *j) {
 
 static ft_status run(job *j, const ft_predictor *predictor) {
     uint32_t count = j->options->count;
-    if (count == 0) return ft_fail(j->error, FT_ERR_USAGE, "how many models to choose? At least one");
+    if (count == 0) return ft_fail(j->error, FT_ERR_USAGE, "the number of models to choose is 0: set --count");
     FT_TRY(sample_method_find(j->options->method, &j->method, j->error));
     FT_TRY(sample_space_make(predictor, j->data, j->options, j->memory, &j->space, j->error));
     if (count > j->space.count)
-        return ft_fail(j->error, FT_ERR_USAGE, "%u models are to be chosen, but the pool has %u: ask for fewer", count,
+        return ft_fail(j->error, FT_ERR_USAGE, "%u models are requested, but the pool has %u: lower --count", count,
                        j->space.count);
     j->picks.items = ARENA_ARRAY(j->memory, uint32_t, count);
     j->picks.values = ARENA_ARRAY(j->memory, double, count);
     if (j->picks.items == NULL || j->picks.values == NULL) return FT_NOMEM(j->error);
     FT_TRY(j->method->pick(&j->space, count, j->options->seed, &j->picks, j->error));
-    FT_TRY(tell(j));
+    FT_TRY(fill_sample(j));
     return compare(j);
 }
 

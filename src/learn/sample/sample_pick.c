@@ -1,6 +1,7 @@
-/* sample_pick.c - see sample_pick.h. */
+/* sample_pick.c - selection by variance, k-means, central moments, uncertainty, or at random. */
 #include "learn/sample/sample_pick.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +21,21 @@ static bool is_picked(const sample_picks *p, uint32_t item) {
 }
 
 static void add(sample_picks *p, uint32_t item, double value) {
+    assert(item != FT_NONE && !is_picked(p, item));
     p->items[p->count] = item;
     p->values[p->count++] = value;
 }
 
-/* --- Variance: what teaches a ridge regression most about all points ------------------------------------------- */
+/* --- Variance: optimal design of a ridge regression over all points ------------------------------------------- */
 
-/* The variance of measurements, in the unit of the points: about 3 percent. */
+/* The variance of measurements, about (3 %)^2. */
 static const double NOISE = 1e-3;
 
 typedef struct covariance {
     uint32_t width;
-    double *c;               /* of the weights, given what was picked */
+    double *c;               /* of the weights, given the picks */
     double *moment;          /* sum over points of x x' */
-    double *product, *value; /* c * moment * c; room */
+    double *product, *value; /* c * moment * c; scratch space */
 } covariance;
 
 static void multiply(const double *a, const double *b, uint32_t n, double *c) {
@@ -43,7 +45,7 @@ static void multiply(const double *a, const double *b, uint32_t n, double *c) {
             for (uint32_t j = 0; j < n; j++) c[(size_t)i * n + j] += a[(size_t)i * n + k] * b[(size_t)k * n + j];
 }
 
-/* x' a x, of a symmetric matrix. */
+/* x' a x for a symmetric matrix a. */
 static double quadratic(const double *a, const double *x, uint32_t n) {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -60,7 +62,7 @@ static double trace_product(const double *a, const double *b, uint32_t n) {
     return sum;
 }
 
-/* What is known after x was measured. */
+/* Updates the covariance of the weights as if x had been measured. */
 static void condition(covariance *v, const double *x) {
     uint32_t n = v->width;
     double total = NOISE;
@@ -73,20 +75,20 @@ static void condition(covariance *v, const double *x) {
         for (uint32_t j = 0; j < n; j++) v->c[(size_t)i * n + j] -= v->value[i] * v->value[j] / total;
 }
 
-/* The value of a pick: by which share of what was left it lowers the variance of all points together. */
-static void pick_step(const sample_space *s, covariance *v, double *room, sample_picks *picks) {
+/* Picks the point that lowers the total variance most. Its value is the share of the remaining variance, in percent. */
+static void pick_step(const sample_space *s, covariance *v, double *scratch, sample_picks *picks) {
     uint32_t n = v->width, best = FT_NONE;
-    double most = -1, before = trace_product(v->c, v->moment, n);
-    multiply(v->c, v->moment, n, room);
-    multiply(room, v->c, n, v->product);
+    double max = -1, before = trace_product(v->c, v->moment, n);
+    multiply(v->c, v->moment, n, scratch);
+    multiply(scratch, v->c, n, v->product);
     for (uint32_t i = 0; i < s->count; i++) {
         double gain = quadratic(v->product, point(s, i), n) / (quadratic(v->c, point(s, i), n) + NOISE);
-        if (gain <= most || is_picked(picks, i)) continue;
-        most = gain;
+        if (gain <= max || is_picked(picks, i)) continue;
+        max = gain;
         best = i;
     }
     condition(v, point(s, best));
-    add(picks, best, before > 0 ? 100 * most / before : 0);
+    add(picks, best, before > 0 ? 100 * max / before : 0);
 }
 
 static ft_status pick_variance(const sample_space *s, uint32_t count, uint64_t seed, sample_picks *picks,
@@ -94,38 +96,39 @@ static ft_status pick_variance(const sample_space *s, uint32_t count, uint64_t s
     (void)seed;
     uint32_t n = s->width;
     size_t cells = (size_t)n * n;
-    double *room = calloc(4 * cells + n, sizeof *room);
-    if (room == NULL) return FT_NOMEM(error);
-    covariance v = {.width = n, .c = room, .moment = room + cells, .product = room + 2 * cells};
-    v.value = room + 4 * cells;
+    double *scratch = calloc(4 * cells + n, sizeof *scratch);
+    if (scratch == NULL) return FT_NOMEM(error);
+    covariance v = {.width = n, .c = scratch, .moment = scratch + cells, .product = scratch + 2 * cells};
+    v.value = scratch + 4 * cells;
     for (uint32_t i = 0; i < n; i++) v.c[(size_t)i * n + i] = 1;
     for (uint32_t p = 0; p < s->count; p++) {
         const double *x = point(s, p);
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t j = 0; x[i] != 0 && j < n; j++) v.moment[(size_t)i * n + j] += x[i] * x[j];
     }
-    while (picks->count < count) pick_step(s, &v, room + 3 * cells, picks);
-    free(room);
+    while (picks->count < count) pick_step(s, &v, scratch + 3 * cells, picks);
+    free(scratch);
     return FT_OK;
 }
 
-/* --- k-means: a model near the center of each cluster, the largest first ---------------------------------------- */
+/* --- k-means: the model nearest to the center of each cluster, the largest cluster first ------------------------ */
 
-/* Points count as often as they have members: for every so many of those a point is there once more. */
+/* Clusters the points weighted by their members: points are repeated, MAX_POINTS in total. */
 static ft_status cluster(const sample_space *s, uint32_t count, uint64_t seed, kmeans *k, ft_error *error) {
-    enum { MOST = 4000 };
+    enum { MAX_POINTS = 4000 };
     double members = 0;
     uint32_t copies = 0;
     for (uint32_t i = 0; i < s->count; i++) members += s->members[i];
     if (members == s->count) return kmeans_fit(s->points, s->count, s->width, count, seed, k, error);
-    double each = fmax(1, members / MOST);
-    double *points = malloc(((size_t)MOST + s->count) * s->width * sizeof *points);
+    double each = fmax(1, members / MAX_POINTS);
+    double *points = malloc(((size_t)MAX_POINTS + s->count) * s->width * sizeof *points);
     if (points == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t times = (uint32_t)fmax(1, floor(s->members[i] / each));
         for (uint32_t c = 0; c < times; c++)
             memcpy(points + (size_t)copies++ * s->width, point(s, i), s->width * sizeof *points);
     }
+    assert(copies <= MAX_POINTS + s->count);
     ft_status status = kmeans_fit(points, copies, s->width, count, seed, k, error);
     free(points);
     return status;
@@ -157,7 +160,7 @@ static ft_status pick_kmeans(const sample_space *s, uint32_t count, uint64_t see
 
 enum { MOMENTS = 5 };
 
-/* Columns scaled to 0..1 and around the mean of all points, and their moments. */
+/* Columns scaled to a range of 1 around their mean, and their central moments. */
 typedef struct moments {
     uint32_t width;
     double *points; /* count x width */
@@ -172,15 +175,15 @@ static ft_status moments_make(const sample_space *s, moments *m, ft_error *error
     m->all = m->points + (size_t)s->count * n;
     memset(m->all, 0, (size_t)MOMENTS * n * sizeof *m->all);
     for (uint32_t k = 0; k < n; k++) {
-        double least = INFINITY, most = -INFINITY, mean = 0;
+        double min = INFINITY, max = -INFINITY, mean = 0;
         for (uint32_t i = 0; i < s->count; i++) {
             double x = point(s, i)[k];
-            least = fmin(least, x);
-            most = fmax(most, x);
+            min = fmin(min, x);
+            max = fmax(max, x);
             mean += x / s->count;
         }
         for (uint32_t i = 0; i < s->count; i++) {
-            double x = most > least ? (point(s, i)[k] - mean) / (most - least) : 0, power = 1;
+            double x = max > min ? (point(s, i)[k] - mean) / (max - min) : 0, power = 1;
             m->points[(size_t)i * n + k] = x;
             for (uint32_t j = 0; j < MOMENTS; j++) {
                 power *= x;
@@ -191,7 +194,8 @@ static ft_status moments_make(const sample_space *s, moments *m, ft_error *error
     return FT_OK;
 }
 
-/* The distance of moments (sums over `count` points, and those of one more where it is not NULL) to those of all. */
+/* The distance between the moments of all points and those of `count` points (given as sums), plus `more` unless NULL.
+ */
 static double distance_of(const moments *m, const double *sums, uint32_t count, const double *more) {
     double total = 0;
     for (uint32_t j = 0; j < MOMENTS; j++) {
@@ -224,16 +228,16 @@ static ft_status pick_cmd(const sample_space *s, uint32_t count, uint64_t seed, 
     ft_status status = sums != NULL ? moments_make(s, &m, error) : FT_NOMEM(error);
     while (status == FT_OK && picks->count < count) {
         uint32_t best = FT_NONE;
-        double least = INFINITY;
+        double min = INFINITY;
         for (uint32_t i = 0; i < s->count; i++) {
             if (is_picked(picks, i)) continue;
             double distance = distance_of(&m, sums, picks->count, m.points + (size_t)i * m.width);
-            if (distance >= least) continue;
-            least = distance;
+            if (distance >= min) continue;
+            min = distance;
             best = i;
         }
         add_moments(&m, m.points + (size_t)best * m.width, sums);
-        add(picks, best, least);
+        add(picks, best, min);
     }
     if (status == FT_OK) free(m.points);
     free(sums);
@@ -254,7 +258,7 @@ ft_status sample_discrepancy(const sample_space *s, const uint32_t *items, uint3
     return status;
 }
 
-/* --- Uncertainty, and chance ------------------------------------------------------------------------------------ */
+/* --- Uncertainty, and random ------------------------------------------------------------------------------------ */
 
 static ft_status pick_uncertainty(const sample_space *s, uint32_t count, uint64_t seed, sample_picks *picks,
                                   ft_error *error) {
@@ -263,8 +267,8 @@ static ft_status pick_uncertainty(const sample_space *s, uint32_t count, uint64_
     while (picks->count < count) {
         uint32_t best = FT_NONE;
         for (uint32_t i = 0; i < s->count; i++)
-            if (!is_picked(picks, i) && (best == FT_NONE || s->unsure[i] > s->unsure[best])) best = i;
-        add(picks, best, 100 * (exp(s->unsure[best]) - 1));
+            if (!is_picked(picks, i) && (best == FT_NONE || s->uncertainty[i] > s->uncertainty[best])) best = i;
+        add(picks, best, 100 * (exp(s->uncertainty[best]) - 1));
     }
     return FT_OK;
 }
@@ -282,16 +286,16 @@ static ft_status pick_random(const sample_space *s, uint32_t count, uint64_t see
     return FT_OK;
 }
 
-/* --- Which there are --------------------------------------------------------------------------------------------- */
+/* --- List of methods --------------------------------------------------------------------------------------------- */
 
 const sample_method sample_methods[] = {
-    {"variance", "what lowers the variance of predictions over the whole pool most, one after the other; the default",
-     "lowers the variance that is left by %.3g %%", pick_variance},
-    {"kmeans", "a model near the center of each cluster of k-means, as CDMPP has it",
-     "stands for a cluster of %.0f models", pick_kmeans},
-    {"cmd", "what brings the central moments of the sample nearest to those of the pool, one after the other",
+    {"variance", "greedily, the model that lowers the variance of predictions over the pool most; the default",
+     "lowers the remaining variance by %.3g %%", pick_variance},
+    {"kmeans", "the model nearest to the center of each k-means cluster, as in CDMPP",
+     "represents a cluster of %.0f models", pick_kmeans},
+    {"cmd", "greedily, the model that brings the central moments of the sample nearest to those of the pool",
      "central moment discrepancy %.3g", pick_cmd},
-    {"uncertainty", "those with the widest intervals", "its time may be %.0f %% off", pick_uncertainty},
+    {"uncertainty", "the models with the widest intervals", "its time may be %.0f %% off", pick_uncertainty},
     {"random", "at random", "at random", pick_random},
 };
 const uint32_t sample_method_total = sizeof sample_methods / sizeof sample_methods[0];
@@ -302,6 +306,6 @@ ft_status sample_method_find(const char *name, const sample_method **method, ft_
         *method = &sample_methods[i];
         return FT_OK;
     }
-    return ft_fail(error, FT_ERR_USAGE,
-                   "there is no method '%s'; there are variance, kmeans, cmd, uncertainty and random", name);
+    return ft_fail(error, FT_ERR_USAGE, "no method '%s'; the methods are variance, kmeans, cmd, uncertainty and random",
+                   name);
 }

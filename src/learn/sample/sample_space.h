@@ -1,9 +1,10 @@
-/* sample_space.h - the models of a pool as points: of what a predictor says that their time is made.
+/* sample_space.h - the models of a pool as points in a feature space, for selecting which ones to measure.
  *
- * A model is its shares of time by term, and the sizes and flags of its kernels on average, weighted by their time,
- * over the devices that are looked at; for families that do not tell (predictor/core/family.h) it is the logarithm of
- * its time. A task of tensor programs is the mean of its programs. That is what adapting can move
- * (predictor/core/adjust.h): models that lie apart here teach it different things. */
+ * The features of a model are its shares of predicted time by term, and the means of its kernels' sizes and flags,
+ * weighted by time and averaged over devices; for families without explanations (predictor/core/family.h), the
+ * logarithm of its time. A task of tensor programs is the mean of its programs. These are the directions that an
+ * adjustment (predictor/core/adjust.h) can learn: models that are far apart here are informative about different
+ * weights. */
 #ifndef LEARN_SAMPLE_SPACE_H
 #define LEARN_SAMPLE_SPACE_H
 
@@ -13,10 +14,10 @@
 
 typedef struct sample_space {
     uint32_t count, width;
-    double *points;    /* count x width, scaled so that a step of one in any direction matters about as much */
-    double *unsure;    /* per model: the logarithm of the widest interval of its devices */
-    uint32_t *records; /* per model: its first record of the pool */
-    double *members;   /* per model: how many programs the task has; 1 of models that are no tasks */
+    double *points;      /* count x width, scaled so that unit steps in all directions matter about equally */
+    double *uncertainty; /* per point: the logarithm of the relative half width of its widest interval */
+    uint32_t *records;   /* per point: its first record in the pool */
+    double *members;     /* per point: the number of programs of the task; 1 for a model */
 } sample_space;
 
 /* Memory is from the arena. */

@@ -1,4 +1,5 @@
-/* sample_write.c - a sample as a list: CSV for measuring scripts, `adapt` and `import table`; JSON; a table. */
+/* sample_write.c - writes a sample as CSV (for measuring scripts, `adapt` and `import table`), as JSON, and as a table.
+ */
 #include <stdio.h>
 
 #include "base/csv.h"
@@ -32,7 +33,7 @@ static void write_table(sink *out, const ft_sample *s, const ft_style *style) {
         {.title = "", .is_right = true},
         {.title = "Model", .is_flexible = true, .wraps = true, .comfort = 18},
         {.title = "Family", .is_flexible = true, .drop = 1},
-        {.title = "Stands for", .is_right = true},
+        {.title = "Represents", .is_right = true},
         {.title = "Reason", .is_flexible = true, .wraps = true, .comfort = 20},
     };
     char own[UNIT_TEXT_SIZE], chance[UNIT_TEXT_SIZE];
@@ -48,8 +49,8 @@ static void write_table(sink *out, const ft_sample *s, const ft_style *style) {
                        .row_count = s->count},
                out);
     buf_format(&out->text,
-               "\n  Central moment discrepancy to the pool: %s; of as many at random: %s.\n"
-               "  The less, the more the sample is like the pool.\n",
+               "\n  Central moment discrepancy to the pool: %s; of a random sample: %s.\n"
+               "  The smaller, the more similar the sample is to the pool.\n",
                own, chance);
 }
 
@@ -79,8 +80,8 @@ static void write_json(sink *out, const ft_sample *s) {
     buf_char(&out->text, '\n');
 }
 
-/* `model` is where a measuring script, and then `import table`, looks for the file: the name until somebody knows
- * better. */
+/* `model` is the path that a measuring script and `import table` read the model from: initially the name, to be
+ * replaced by the user. */
 static void write_csv(sink *out, const ft_sample *s) {
     buf_text(&out->text, "model,name,family,graph,weight,reason\n");
     for (uint32_t i = 0; i < s->count; i++) {

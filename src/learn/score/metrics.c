@@ -1,5 +1,7 @@
+/* metrics.c - computes the error scores of predictions. */
 #include "learn/score/metrics.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ void score_set(ft_score *score, const score_field *field, double value) {
     memcpy((char *)score + field->offset, &value, sizeof value);
 }
 
-/* 105 against 100 is within 5 %, and so is 1.05 against 1, whose quotient comes out a rounding above. */
+/* 1.05 against 1 is within 5 %, although the computed quotient is a rounding error above 0.05. */
 static const double ROUNDING = 1 + 1e-12;
 
 double metrics_relative_error(const ft_case *c) {
@@ -47,7 +49,7 @@ static void score_errors(const ft_case *cases, uint32_t count, ft_score *score) 
         within[1] += error <= 0.10 * ROUNDING;
         within[2] += error <= 0.20 * ROUNDING;
     }
-    double n = count; /* 0 / 0 is NaN, as it should be */
+    double n = count; /* without cases 0 / 0: NaN */
     score->mape = 100 * (sum / n);
     score->rmspe = 100 * sqrt(squares / n);
     score->acc5 = 100 * (within[0] / n);
@@ -68,18 +70,18 @@ static void score_intervals(const ft_case *cases, uint32_t count, ft_score *scor
     score->coverage90 = isnan(width) ? (double)NAN : 100 * (inside / n);
 }
 
-static int by_size(const void *a, const void *b) {
+static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 static double median(double *values, uint32_t count) {
     if (count == 0) return (double)NAN;
-    qsort(values, count, sizeof *values, by_size);
+    qsort(values, count, sizeof *values, by_value);
     return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* What has to be sorted. `columns` has room for two numbers a case. */
+/* The scores that need sorting: rank correlations and the median. `columns` has room for two numbers per case. */
 static ft_status score_orders(const ft_case *cases, uint32_t count, double *columns, ft_score *score, ft_error *error) {
     double *measured = columns, *predicted = columns + count;
     for (uint32_t i = 0; i < count; i++) {
@@ -94,6 +96,7 @@ static ft_status score_orders(const ft_case *cases, uint32_t count, double *colu
 }
 
 ft_status metrics_score(const ft_case *cases, uint32_t count, ft_score *score, ft_error *error) {
+    assert(count == 0 || cases != NULL);
     ft_score made = *score;
     double *columns = calloc(count > 0 ? count : 1, 2 * sizeof *columns);
     if (columns == NULL) return FT_NOMEM(error);

@@ -1,5 +1,7 @@
+/* rank.c - rank correlations in O(n log n). */
 #include "learn/score/rank.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 
 typedef struct ranked {
     double value;
-    uint32_t place; /* in the list it comes from */
+    uint32_t index; /* in the original list */
 } ranked;
 
 static int by_value(const void *a, const void *b) {
@@ -18,18 +20,18 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Ranks from 1; equal values get the mean of the ranks they take together. */
-static void take_ranks(const double *values, uint32_t count, ranked *scratch, double *ranks) {
+/* Ranks from 1; ties get the mean of their ranks. */
+static void compute_ranks(const double *values, uint32_t count, ranked *scratch, double *ranks) {
     for (uint32_t i = 0; i < count; i++) scratch[i] = (ranked){values[i], i};
     qsort(scratch, count, sizeof *scratch, by_value);
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && scratch[end].value == scratch[i].value;) end++;
         double rank = ((double)i + 1 + (double)end) / 2;
-        for (uint32_t k = i; k < end; k++) ranks[scratch[k].place] = rank;
+        for (uint32_t k = i; k < end; k++) ranks[scratch[k].index] = rank;
     }
 }
 
-/* Ranks, tied or not, have the mean (count + 1) / 2. */
+/* Pearson correlation of ranks, whose mean is (count + 1) / 2, with or without ties. */
 static double correlate_ranks(const double *x, const double *y, uint32_t count) {
     double mean = ((double)count + 1) / 2, xy = 0, xx = 0, yy = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -48,8 +50,8 @@ ft_status rank_spearman(const double *x, const double *y, uint32_t count, double
     double *ranks = calloc(count, 2 * sizeof *ranks);
     bool has_memory = scratch != NULL && ranks != NULL;
     if (has_memory) {
-        take_ranks(x, count, scratch, ranks);
-        take_ranks(y, count, scratch, ranks + count);
+        compute_ranks(x, count, scratch, ranks);
+        compute_ranks(y, count, scratch, ranks + count);
         *rho = correlate_ranks(ranks, ranks + count, count);
     }
     free(scratch);
@@ -57,7 +59,7 @@ ft_status rank_spearman(const double *x, const double *y, uint32_t count, double
     return has_memory ? FT_OK : FT_NOMEM(error);
 }
 
-/* --- Kendall: the algorithm of Knight (1966) ------------------------------------------------------------------- */
+/* --- Kendall: Knight's algorithm (1966) --------------------------------------------------------------------- */
 
 typedef struct pair {
     double x, y;
@@ -73,7 +75,7 @@ static double pairs_among(uint64_t count) {
     return (double)count * ((double)count - 1) / 2;
 }
 
-/* Pairs of neighbours in a sorted list that `is_same` holds for. */
+/* The number of tied pairs in a sorted list. */
 static double tied_pairs(const pair *list, uint32_t count, bool (*is_same)(const pair *, const pair *)) {
     double tied = 0;
     for (uint32_t i = 0, end; i < count; i = end) {
@@ -95,7 +97,7 @@ static bool same_both(const pair *a, const pair *b) {
     return a->x == b->x && a->y == b->y;
 }
 
-/* Merges two runs sorted by y, and counts the pairs that had to change places. */
+/* Merges two runs sorted by y; returns the number of inversions between them. */
 static double merge(const pair *left, uint32_t left_count, const pair *right, uint32_t right_count, pair *out) {
     double swaps = 0;
     while (left_count > 0 && right_count > 0) {
@@ -113,7 +115,7 @@ static double merge(const pair *left, uint32_t left_count, const pair *right, ui
     return swaps;
 }
 
-/* Sorts by y, from runs of one to the whole; the number of pairs that were the wrong way round. */
+/* Bottom-up merge sort by y; returns the number of inversions. */
 static double sort_by_y(pair *list, pair *scratch, uint32_t count) {
     double swaps = 0;
     for (uint64_t run = 1; run < count; run *= 2) {
@@ -149,15 +151,15 @@ ft_status rank_kendall(const double *x, const double *y, uint32_t count, double 
     return FT_OK;
 }
 
-/* --- Pairs that are apart: counted by a Fenwick tree ------------------------------------------------------------ */
+/* --- Pairs that are apart: counted by a Fenwick tree --------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* How many of the sorted values are below `value`. */
-static uint32_t place_of(double value, const double *sorted, uint32_t count) {
+/* The number of sorted values below `value`: its index. */
+static uint32_t index_of(double value, const double *sorted, uint32_t count) {
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -169,36 +171,38 @@ static uint32_t place_of(double value, const double *sorted, uint32_t count) {
     return low;
 }
 
-static void tree_add(uint32_t *tree, uint32_t count, uint32_t place) {
-    for (uint32_t i = place + 1; i <= count; i += i & -i) tree[i]++;
+static void tree_add(uint32_t *tree, uint32_t count, uint32_t index) {
+    assert(index < count);
+    for (uint32_t i = index + 1; i <= count; i += i & -i) tree[i]++;
 }
 
-/* Those that were added at places below this one. */
-static uint32_t tree_below(const uint32_t *tree, uint32_t place) {
+/* The number of additions at smaller indices. */
+static uint32_t tree_below(const uint32_t *tree, uint32_t index) {
     uint32_t sum = 0;
-    for (uint32_t i = place; i > 0; i -= i & -i) sum += tree[i];
+    for (uint32_t i = index; i > 0; i -= i & -i) sum += tree[i];
     return sum;
 }
 
-/* From the smallest x on, each is compared with all that are far enough below it, whose y are in the tree. */
+/* In ascending order of x, compares each value with all that are far enough below it, whose y are in the tree. */
 static double share_in_order(pair *list, double *sorted_y, uint32_t *tree, uint32_t count, double ratio) {
-    double pairs = 0, kept = 0;
+    double pairs = 0, concordant = 0;
     for (uint32_t i = 0; i < count; i++) sorted_y[i] = list[i].y;
-    qsort(sorted_y, count, sizeof *sorted_y, by_number);
+    qsort(sorted_y, count, sizeof *sorted_y, compare_doubles);
     qsort(list, count, sizeof *list, by_x_then_y);
     for (uint32_t i = 0, below = 0; i < count; i++) {
         for (; list[below].x * ratio < list[i].x; below++)
-            tree_add(tree, count, place_of(list[below].y, sorted_y, count));
-        uint32_t place = place_of(list[i].y, sorted_y, count), less = tree_below(tree, place),
-                 equal = tree_below(tree, place + 1) - less;
+            tree_add(tree, count, index_of(list[below].y, sorted_y, count));
+        uint32_t index = index_of(list[i].y, sorted_y, count), less = tree_below(tree, index),
+                 equal = tree_below(tree, index + 1) - less;
         pairs += below;
-        kept += less + 0.5 * equal;
+        concordant += less + 0.5 * equal;
     }
-    return pairs > 0 ? kept / pairs : (double)NAN;
+    return pairs > 0 ? concordant / pairs : (double)NAN;
 }
 
 ft_status rank_pairs_apart(const double *x, const double *y, uint32_t count, double ratio, double *share,
                            ft_error *error) {
+    assert(ratio >= 1);
     pair *list = calloc((size_t)count + 1, sizeof *list);
     double *sorted_y = calloc((size_t)count + 1, sizeof *sorted_y);
     uint32_t *tree = calloc((size_t)count + 1, sizeof *tree);

@@ -1,10 +1,10 @@
-/* ablate.c - what a predictor loses when one thing after the other is left out. */
+/* ablate.c - ablation: trains with all settings, and with one factor switched off at a time. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/search/ablation.h"
 #include "learn/search/objective.h"
 #include "learn/search/trials.h"
 #include "learn/train/run_config.h"
@@ -18,7 +18,7 @@ ft_ablate_options ft_ablate_options_default(void) {
         .trial = {.metric = "time_us", .split = "random", .objective = "mape"}, .seeds = 3, .part = FT_PART_VALID};
 }
 
-/* One way to train: with everything, or without a factor. */
+/* One configuration: with everything, or without a factor. */
 typedef struct variant {
     char *name;
     json_t *config;
@@ -35,18 +35,19 @@ typedef struct ablater {
 
 /* --- Factors ------------------------------------------------------------------------------------------------- */
 
-/* Takes over the name. */
+/* Takes over name and config. */
 static ft_status add_variant(ablater *a, char *name, json_t *config) {
     if (name == NULL || config == NULL) {
         free(name);
         json_decref(config);
         return FT_NOMEM(a->error);
     }
+    assert(a->count <= MAX_FACTORS);
     a->variants[a->count++] = (variant){.name = name, .config = config};
     return FT_OK;
 }
 
-/* "rounds=0" on top of what all have. */
+/* `factor`, like "rounds=0", overrides the settings of all trials. */
 static ft_status add_factor(ablater *a, const char *factor) {
     const ft_trial_options *o = &a->options->trial;
     const char **settings = calloc(o->setting_count + 1U, sizeof *settings);
@@ -58,21 +59,21 @@ static ft_status add_factor(ablater *a, const char *factor) {
     free(settings);
     if (status == FT_OK) status = trials_check_config(&a->trials, config, a->error);
     if (status == FT_OK && json_equal(config, a->trials.base))
-        status = ft_fail(a->error, FT_ERR_USAGE, "'%.80s' leaves nothing out: all trials have it", factor);
+        status = ft_fail(a->error, FT_ERR_USAGE, "'%.80s' switches nothing off: all trials have this setting", factor);
     if (status == FT_OK) return add_variant(a, strdup(factor), config);
     json_decref(config);
     return status;
 }
 
-/* Whether leaving a setting out would change nothing. */
+/* Whether a setting is switched off already. */
 static bool is_off(const ablater *a, const ft_setting *s) {
     const json_t *set = json_object_get(a->trials.base, s->name);
-    json_t *off = json_loads(s->off, JSON_DECODE_ANY, NULL), *usual = settings_value(s, s->usual);
-    const json_t *now = set != NULL ? set : usual;
+    json_t *off = json_loads(s->off, JSON_DECODE_ANY, NULL), *by_default = settings_value(s, s->usual);
+    const json_t *now = set != NULL ? set : by_default;
     bool is_same = json_is_number(now) && json_is_number(off) ? json_number_value(now) == json_number_value(off)
                                                               : json_equal(now, off);
     json_decref(off);
-    json_decref(usual);
+    json_decref(by_default);
     return is_same;
 }
 
@@ -85,7 +86,7 @@ static ft_status add_declared(ablater *a) {
         FT_TRY(add_factor(a, factor));
     }
     if (a->count > 1) return FT_OK;
-    return ft_fail(a->error, FT_ERR_USAGE, "'%s' names nothing that can be left out: say what (--off KEY=VALUE)",
+    return ft_fail(a->error, FT_ERR_USAGE, "'%s' declares no factors: name them (--off KEY=VALUE)",
                    a->trials.family->name);
 }
 
@@ -102,15 +103,15 @@ static ft_status make_variants(ablater *a) {
 static ft_status prepare(ablater *a, const ft_dataset *data, const char *folder) {
     const ft_ablate_options *o = a->options;
     const ft_trial_options *of = &o->trial;
-    const ft_train_options wish = {.family = of->family, .metric = of->metric, .split = of->split, .seed = of->seed};
+    const ft_train_options options = {.family = of->family, .metric = of->metric, .split = of->split, .seed = of->seed};
     if (o->seeds < 1 || o->seeds > MAX_SEEDS || o->factor_count > MAX_FACTORS)
-        return ft_fail(a->error, FT_ERR_USAGE, "at least one seed and at most %d, and at most %d factors", MAX_SEEDS,
+        return ft_fail(a->error, FT_ERR_USAGE, "seeds must be from 1 to %d, and factors at most %d", MAX_SEEDS,
                        MAX_FACTORS);
     if (o->part != FT_PART_VALID && o->part != FT_PART_TEST)
         return ft_fail(a->error, FT_ERR_USAGE, "only the validation and the test part can be scored");
     FT_TRY(trials_prepare(&a->trials, data, folder, of, o->part, a->error));
     FT_TRY(make_variants(a));
-    return train_check(data, &wish, a->error);
+    return train_check(data, &options, a->error);
 }
 
 /* --- Trainings ----------------------------------------------------------------------------------------------- */
@@ -129,22 +130,22 @@ static ft_status run(ablater *a) {
     a->jobs = calloc(count, sizeof *a->jobs);
     if (a->jobs == NULL) return FT_NOMEM(a->error);
     for (uint32_t i = 0; i < count; i++) {
-        /* Seed by seed, so that differences are there early. */
+        /* Seed by seed, so that differences are available early. */
         uint32_t number = i % a->count, seed = i / a->count;
         a->jobs[i] = (trial_job){.trial = number,
-                                 .turn = seed,
+                                 .round = seed,
                                  .config = a->variants[number].config,
                                  .seed = a->options->trial.seed + seed,
                                  .cost = 1};
     }
     a->trials.total_cost = count;
-    snprintf(a->trials.what, sizeof a->trials.what, "%u ways, %u seeds", a->count, seeds);
+    snprintf(a->trials.what, sizeof a->trials.what, "%u configurations, %u seeds", a->count, seeds);
     return trials_run(&a->trials, a->jobs, count, a->error);
 }
 
 /* --- Results ------------------------------------------------------------------------------------------------- */
 
-/* NaN where there is nothing to take it of. */
+/* NaN for too few values. */
 static void mean_and_deviation(const double *values, uint32_t count, double *mean, double *deviation) {
     double sum = 0, squares = 0;
     uint32_t n = 0;
@@ -159,7 +160,7 @@ static void mean_and_deviation(const double *values, uint32_t count, double *mea
     *deviation = n > 1 ? sqrt(squares / (n - 1)) : NAN;
 }
 
-static ft_status tell_factor(const ablater *a, arena *memory, uint32_t number, const double *first, ft_factor *out) {
+static ft_status make_factor(const ablater *a, arena *memory, uint32_t number, const double *first, ft_factor *out) {
     uint32_t seeds = a->options->seeds;
     double *values = ARENA_ARRAY(memory, double, seeds), *differences = ARENA_ARRAY(memory, double, seeds);
     *out = (ft_factor){.name = arena_string(memory, a->variants[number].name, strlen(a->variants[number].name)),
@@ -169,6 +170,7 @@ static ft_status tell_factor(const ablater *a, arena *memory, uint32_t number, c
         const journal_entry *entry = journal_find(&a->trials.journal, number, s);
         values[s] = entry != NULL ? entry->objective : NAN;
         differences[s] = first != NULL ? values[s] - first[s] : NAN;
+        assert(entry == NULL || (entry->error != NULL) == isnan(entry->objective));
         out->n += !isnan(values[s]);
         if (entry != NULL && entry->error != NULL && out->error == NULL)
             out->error = arena_string(memory, entry->error, strlen(entry->error));
@@ -178,7 +180,7 @@ static ft_status tell_factor(const ablater *a, arena *memory, uint32_t number, c
     return FT_OK;
 }
 
-static ft_status tell(const ablater *a, arena *memory, ft_ablation *out) {
+static ft_status make_ablation(const ablater *a, arena *memory, ft_ablation *out) {
     const ft_trial_options *o = &a->options->trial;
     const char *metric = o->metric != NULL ? o->metric : "time_us", *split = o->split != NULL ? o->split : "random";
     *out = (ft_ablation){.family = a->trials.family->name,
@@ -194,7 +196,7 @@ static ft_status tell(const ablater *a, arena *memory, ft_ablation *out) {
     ft_factor *factors = ARENA_ARRAY(memory, ft_factor, a->count);
     if (factors == NULL || out->metric == NULL || out->split == NULL) return FT_NOMEM(a->error);
     for (uint32_t i = 0; i < a->count; i++)
-        FT_TRY(tell_factor(a, memory, i, i > 0 ? factors[0].values : NULL, &factors[i]));
+        FT_TRY(make_factor(a, memory, i, i > 0 ? factors[0].values : NULL, &factors[i]));
     out->factors = factors;
     return FT_OK;
 }
@@ -204,7 +206,7 @@ static ft_status finish(const ablater *a, ft_ablation *ablation) {
     buf table = {0};
     if (memory == NULL) return FT_NOMEM(a->error);
     arena_init(memory, UINT64_MAX);
-    ft_status status = tell(a, memory, ablation);
+    ft_status status = make_ablation(a, memory, ablation);
     ablation->owner = memory;
     if (status == FT_OK) {
         ablation_csv(ablation, &table);

@@ -1,11 +1,11 @@
-/* ablation_write.c - an ablation as a table, as JSON and as CSV. */
+/* ablation_write.c - writes an ablation as a table, as JSON and as CSV. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/json_writer.h"
-#include "learn/search/ablation.h"
+#include "learn/search/trials.h"
 #include "report/grid.h"
 
 enum { SCHEMA_VERSION = 1 };
@@ -109,7 +109,7 @@ static void write_table(sink *out, const ft_ablation *a, const ft_style *style) 
                        .row_count = a->count},
                out);
     buf_format(&out->text,
-               "\n  Means over seeds; +-: one deviation; difference: to the same seed with\n"
+               "\n  Means over seeds; +-: standard deviation; difference: to the same seed with\n"
                "  everything, %s is worse.\n",
                a->is_higher_better ? "less" : "more");
     for (uint32_t i = 0; i < a->count; i++)

@@ -1,4 +1,4 @@
-/* objective.c - see objective.h. */
+/* objective.c - reads the objective of a run. */
 #include "learn/search/objective.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ ft_status objective_find(const char *name, const score_field **field, ft_error *
         *field = &score_fields[i];
         if (is_usable(*field) && strcmp((*field)->key, name) == 0) return FT_OK;
     }
-    ft_fail(error, FT_ERR_USAGE, "'%.40s' is no score that can be made better; there are", name);
+    ft_fail(error, FT_ERR_USAGE, "'%.40s' is not an objective; the objectives are", name);
     for (uint32_t i = 0; error != NULL && i < SCORE_FIELDS; i++) {
         size_t length = strlen(error->message);
         if (is_usable(&score_fields[i]))
@@ -46,7 +46,7 @@ ft_status objective_of(const json_t *metrics, const char *part, const score_fiel
         if (!is_text(result, "part", part) || !is_text(result, "family", "all")) continue;
         const json_t *score = json_object_get(result, field->key);
         if (!json_is_number(score))
-            return ft_fail(error, FT_ERR_DAMAGED, "the run has no %s on the %s part: it did not learn", field->key,
+            return ft_fail(error, FT_ERR_DAMAGED, "the run has no %s on the %s part: the training failed", field->key,
                            part);
         sum += json_number_value(score);
         count++;

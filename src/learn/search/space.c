@@ -1,6 +1,7 @@
-/* space.c - points of a search space: drawing them, and what settings they stand for. space_parse.c reads spaces. */
+/* space.c - points of a search space: drawing them, and converting them to settings. space_parse.c parses spaces. */
 #include "learn/search/space.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,14 +16,16 @@ uint32_t space_find(const space *s, const char *name) {
 bool space_is_active(const space *s, uint32_t key, const double *values) {
     const space_key *k = &s->keys[key];
     if (k->when == FT_NONE) return true;
+    assert(k->when < key);
     double chosen = values[k->when];
     return !isnan(chosen) && (k->when_mask >> (uint32_t)chosen & 1) != 0;
 }
 
-/* --- Between 0 and 1 ----------------------------------------------------------------------------------------- */
+/* --- Unit interval ------------------------------------------------------------------------------------------- */
 
-/* A whole number stands for everything that is rounded to it, so that the ends are as likely as the rest. */
-static void ends(const space_key *k, double *lo, double *hi) {
+/* The range of a key in the scale that it is drawn in. An integer covers all numbers that round to it, so that the ends
+ * are as likely as the rest. */
+static void scaled_range(const space_key *k, double *lo, double *hi) {
     double half = k->kind == SPACE_INT ? 0.5 : 0;
     *lo = k->is_log ? log(k->lo - (k->lo > half ? half : 0)) : k->lo - half;
     *hi = k->is_log ? log(k->hi + half) : k->hi + half;
@@ -30,13 +33,13 @@ static void ends(const space_key *k, double *lo, double *hi) {
 
 double space_to_unit(const space_key *k, double value) {
     double lo, hi;
-    ends(k, &lo, &hi);
+    scaled_range(k, &lo, &hi);
     double at = k->is_log ? log(value) : value;
     return hi > lo ? fmin(fmax((at - lo) / (hi - lo), 0), 1) : 0;
 }
 
-/* Four digits are more than any search can tell apart, and fewer are easier to read. */
-static double four_digits(double value) {
+/* Four significant digits: finer differences do not matter to a search, and short numbers are easier to read. */
+static double round_to_four_digits(double value) {
     if (fabs(value) < 1e-200 || !isfinite(value)) return value;
     double digits = 3 - floor(log10(fabs(value)));
     double scale = pow(10, fabs(digits));
@@ -45,9 +48,9 @@ static double four_digits(double value) {
 
 double space_from_unit(const space_key *k, double unit) {
     double lo, hi;
-    ends(k, &lo, &hi);
+    scaled_range(k, &lo, &hi);
     double at = lo + unit * (hi - lo), value = k->is_log ? exp(at) : at;
-    value = k->kind == SPACE_INT ? round(value) : four_digits(value);
+    value = k->kind == SPACE_INT ? round(value) : round_to_four_digits(value);
     return fmin(fmax(value, k->lo), k->hi);
 }
 
@@ -60,7 +63,7 @@ void space_draw(const space *s, rng *random, double *values) {
         values[i] = space_is_active(s, i, values) ? space_draw_key(&s->keys[i], random) : NAN;
 }
 
-/* The place of a word or a number among choices; NaN when it is none of them. */
+/* The index of the default among the choices; NaN when it is none of them. */
 static double choice_of(const space_key *k, const ft_setting *setting) {
     for (uint32_t i = 0; i < k->choice_count; i++) {
         const json_t *choice = k->choices[i];
@@ -72,23 +75,24 @@ static double choice_of(const space_key *k, const ft_setting *setting) {
     return NAN;
 }
 
-static double usual_of(const space_key *k, const ft_setting *setting) {
+static double default_of(const space_key *k, const ft_setting *setting) {
     if (k->kind == SPACE_CHOICE) return choice_of(k, setting);
     bool is_inside = setting->kind != FT_SETTING_WORD && setting->usual >= k->lo && setting->usual <= k->hi;
     return is_inside ? setting->usual : NAN;
 }
 
-void space_usual(const space *s, const ft_setting *settings, uint32_t count, double *values) {
+void space_defaults(const space *s, const ft_setting *settings, uint32_t count, double *values) {
     for (uint32_t i = 0; i < s->count; i++) {
         values[i] = NAN;
         for (uint32_t k = 0; k < count && space_is_active(s, i, values); k++)
-            if (strcmp(settings[k].name, s->keys[i].name) == 0) values[i] = usual_of(&s->keys[i], &settings[k]);
+            if (strcmp(settings[k].name, s->keys[i].name) == 0) values[i] = default_of(&s->keys[i], &settings[k]);
     }
 }
 
 /* --- Settings ------------------------------------------------------------------------------------------------ */
 
 static json_t *value_json(const space_key *k, double value) {
+    assert(k->kind != SPACE_CHOICE || (value >= 0 && value < k->choice_count));
     if (k->kind == SPACE_CHOICE) return json_incref(k->choices[(uint32_t)value]);
     return k->kind == SPACE_INT ? json_integer((json_int_t)value) : json_real(value);
 }
@@ -104,7 +108,7 @@ json_t *space_config(const space *s, const double *values, const json_t *base) {
     return config;
 }
 
-/* {"kind": ..., "lo": ..., ...}: everything that makes a difference. */
+/* {"kind": ..., "lo": ..., ...} */
 static json_t *key_json(const space *s, const space_key *k) {
     static const char *const kinds[] = {"int", "real", "choice"};
     json_t *object = json_pack("{s:s}", "kind", kinds[k->kind]);

@@ -1,4 +1,5 @@
-/* space_parse.c - search spaces out of files, arguments and the declarations of families. */
+/* space_parse.c - search spaces from files, arguments and the declarations of families. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +8,9 @@
 #include "base/text.h"
 #include "learn/search/space.h"
 
-enum { NAME_MAX_BYTES = 128, WHOLE_MAX = 1 << 30 };
+enum { MAX_NAME_BYTES = 128, MAX_INTEGER = 1 << 30 };
 
-static const double MOST = 1e100; /* no setting is larger, and differences do not overflow */
+static const double MAX_REAL = 1e100; /* larger than any setting; differences do not overflow */
 
 ft_status space_open(space *s, ft_error *error) {
     *s = (space){0};
@@ -18,27 +19,27 @@ ft_status space_open(space *s, ft_error *error) {
     return s->keys != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static void forget_choices(space_key *k) {
+static void free_choices(space_key *k) {
     for (uint32_t i = 0; i < k->choice_count; i++) json_decref(k->choices[i]);
     k->choice_count = 0;
 }
 
 void space_free(space *s) {
-    for (uint32_t i = 0; i < s->count; i++) forget_choices(&s->keys[i]);
+    for (uint32_t i = 0; i < s->count; i++) free_choices(&s->keys[i]);
     arena_free(&s->memory);
     *s = (space){0};
 }
 
 void space_remove(space *s, const char *name) {
-    uint32_t place = space_find(s, name);
-    if (place == FT_NONE) return;
-    forget_choices(&s->keys[place]);
-    memmove(&s->keys[place], &s->keys[place + 1], (s->count - place - 1) * sizeof *s->keys);
+    uint32_t index = space_find(s, name);
+    if (index == FT_NONE) return;
+    free_choices(&s->keys[index]);
+    memmove(&s->keys[index], &s->keys[index + 1], (s->count - index - 1) * sizeof *s->keys);
     s->count--;
     for (uint32_t i = 0; i < s->count; i++) {
         space_key *k = &s->keys[i];
-        if (k->when == place) k->when = FT_NONE;
-        if (k->when != FT_NONE && k->when > place) k->when--;
+        if (k->when == index) k->when = FT_NONE;
+        if (k->when != FT_NONE && k->when > index) k->when--;
     }
 }
 
@@ -46,42 +47,44 @@ void space_remove(space *s, const char *name) {
 
 static ft_status check_range(const space_key *k, ft_error *error) {
     bool is_whole = k->kind == SPACE_INT;
-    if (fabs(k->lo) > MOST || fabs(k->hi) > MOST || (k->is_log && k->lo > 0 && k->lo < 1 / MOST))
-        return ft_fail(error, FT_ERR_USAGE, "goes beyond %g", MOST);
-    if (!(k->lo <= k->hi)) return ft_fail(error, FT_ERR_USAGE, "goes from %g down to %g", k->lo, k->hi);
-    if (k->is_log && !(k->lo > 0)) return ft_fail(error, FT_ERR_USAGE, "begins at %g: ratios need more than 0", k->lo);
-    if (is_whole && (k->lo != trunc(k->lo) || k->hi != trunc(k->hi) || fabs(k->lo) > WHOLE_MAX || k->hi > WHOLE_MAX))
-        return ft_fail(error, FT_ERR_USAGE, "needs whole numbers up to %d", WHOLE_MAX);
+    if (fabs(k->lo) > MAX_REAL || fabs(k->hi) > MAX_REAL || (k->is_log && k->lo > 0 && k->lo < 1 / MAX_REAL))
+        return ft_fail(error, FT_ERR_USAGE, "exceeds %g", MAX_REAL);
+    if (!(k->lo <= k->hi)) return ft_fail(error, FT_ERR_USAGE, "the range goes from %g down to %g", k->lo, k->hi);
+    if (k->is_log && !(k->lo > 0))
+        return ft_fail(error, FT_ERR_USAGE, "begins at %g: a log range must be above 0", k->lo);
+    if (is_whole &&
+        (k->lo != trunc(k->lo) || k->hi != trunc(k->hi) || fabs(k->lo) > MAX_INTEGER || k->hi > MAX_INTEGER))
+        return ft_fail(error, FT_ERR_USAGE, "needs integers up to %d", MAX_INTEGER);
     return FT_OK;
 }
 
 /* "1e-4..0.1" */
-static ft_status take_ends(const char *text, space_key *k, ft_error *error) {
+static ft_status parse_range(const char *text, space_key *k, ft_error *error) {
     const char *dots = strstr(text, "..");
     if (dots == NULL || !text_double(text, (size_t)(dots - text), &k->lo) ||
         !text_double(dots + 2, strlen(dots + 2), &k->hi))
-        return ft_fail(error, FT_ERR_USAGE, "'%.60s' is no range: want LOWEST..HIGHEST", text);
+        return ft_fail(error, FT_ERR_USAGE, "'%.60s' is not a range: write LOWEST..HIGHEST", text);
     return check_range(k, error);
 }
 
 static ft_status add_choice(space_key *k, json_t *value, ft_error *error) {
     if (value == NULL) return FT_NOMEM(error);
-    bool is_plain = json_is_string(value) || json_is_number(value) || json_is_boolean(value);
-    if (is_plain && k->choice_count < SPACE_MAX_CHOICES) {
+    bool is_scalar = json_is_string(value) || json_is_number(value) || json_is_boolean(value);
+    if (is_scalar && k->choice_count < SPACE_MAX_CHOICES) {
         k->choices[k->choice_count++] = value;
         return FT_OK;
     }
     json_decref(value);
-    return is_plain ? ft_fail(error, FT_ERR_LIMIT, "has more than %d choices", SPACE_MAX_CHOICES)
-                    : ft_fail(error, FT_ERR_USAGE, "has a choice that is neither a number nor a word");
+    return is_scalar ? ft_fail(error, FT_ERR_LIMIT, "has more than %d choices", SPACE_MAX_CHOICES)
+                     : ft_fail(error, FT_ERR_USAGE, "has a choice that is neither number, text nor boolean");
 }
 
 /* "mape,log": each is JSON or plain text. */
-static ft_status take_words(const char *text, space_key *k, ft_error *error) {
+static ft_status parse_choices(const char *text, space_key *k, ft_error *error) {
     k->kind = SPACE_CHOICE;
     for (;;) {
         size_t length = strcspn(text, ",");
-        if (length == 0 || length > NAME_MAX_BYTES)
+        if (length == 0 || length > MAX_NAME_BYTES)
             return ft_fail(error, FT_ERR_USAGE, "has %s choice", length == 0 ? "an empty" : "too long a");
         json_t *value = json_loadb(text, length, JSON_DECODE_ANY, NULL);
         if (value == NULL) value = json_stringn(text, length);
@@ -93,7 +96,7 @@ static ft_status take_words(const char *text, space_key *k, ft_error *error) {
 }
 
 /* "log-int:16..128", or choices. */
-static ft_status take_spec(const char *text, space_key *k, ft_error *error) {
+static ft_status parse_spec(const char *text, space_key *k, ft_error *error) {
     static const struct {
         const char *word;
         space_kind kind;
@@ -107,14 +110,14 @@ static ft_status take_spec(const char *text, space_key *k, ft_error *error) {
         if (strncmp(text, kinds[i].word, length) != 0) continue;
         k->kind = kinds[i].kind;
         k->is_log = kinds[i].is_log;
-        return take_ends(text + length, k, error);
+        return parse_range(text + length, k, error);
     }
     if (strstr(text, "..") != NULL)
-        return ft_fail(error, FT_ERR_USAGE, "'%.60s': want int:, log-int:, real: or log-real: before a range", text);
-    return take_words(text, k, error);
+        return ft_fail(error, FT_ERR_USAGE, "'%.60s': write int:, log-int:, real: or log-real: before a range", text);
+    return parse_choices(text, k, error);
 }
 
-static ft_status take_list(const json_t *list, space_key *k, ft_error *error) {
+static ft_status read_list(const json_t *list, space_key *k, ft_error *error) {
     size_t i;
     json_t *value;
     k->kind = SPACE_CHOICE;
@@ -134,17 +137,18 @@ static ft_status mark_choice(space_key *k, const space_key *of, const json_t *va
 }
 
 /* {"loss": ["mape", "log"]} */
-static ft_status take_when(const space *s, const json_t *when, space_key *k, ft_error *error) {
+static ft_status read_when(const space *s, const json_t *when, space_key *k, ft_error *error) {
     const char *name;
     const json_t *values;
     if (!json_is_object(when) || json_object_size(when) != 1)
-        return ft_fail(error, FT_ERR_USAGE, "'when' is %s, but wants one choice and its values", json_kind(when));
+        return ft_fail(error, FT_ERR_USAGE, "'when' is %s, but an object with one key and its values is expected",
+                       json_kind(when));
     json_object_foreach((json_t *)(uintptr_t)when, name, values) {
         size_t i;
         const json_t *value;
         k->when = space_find(s, name);
         if (k->when == FT_NONE || s->keys[k->when].kind != SPACE_CHOICE)
-            return ft_fail(error, FT_ERR_USAGE, "'when' names '%.60s', which is no choice that comes before it", name);
+            return ft_fail(error, FT_ERR_USAGE, "'when' names '%.60s', which is not a choice before it", name);
         const space_key *of = &s->keys[k->when];
         if (!json_is_array(values)) return mark_choice(k, of, values, error);
         json_array_foreach(values, i, value) FT_TRY(mark_choice(k, of, value, error));
@@ -152,28 +156,28 @@ static ft_status take_when(const space *s, const json_t *when, space_key *k, ft_
     return FT_OK;
 }
 
-static ft_status take_value(const space *s, const json_t *value, space_key *k, ft_error *error);
+static ft_status read_value(const space *s, const json_t *value, space_key *k, ft_error *error);
 
-static ft_status take_object(const space *s, const json_t *object, space_key *k, ft_error *error) {
+static ft_status read_object(const space *s, const json_t *object, space_key *k, ft_error *error) {
     const json_t *range = json_object_get(object, "range"), *when = json_object_get(object, "when");
     if (range == NULL || json_is_object(range) || json_object_size(object) > (when != NULL ? 2 : 1))
-        return ft_fail(error, FT_ERR_USAGE, "is an object, which has 'range' and may have 'when', and nothing else");
-    FT_TRY(take_value(s, range, k, error));
-    return when != NULL ? take_when(s, when, k, error) : FT_OK;
+        return ft_fail(error, FT_ERR_USAGE, "an object must have 'range', may have 'when', and nothing else");
+    FT_TRY(read_value(s, range, k, error));
+    return when != NULL ? read_when(s, when, k, error) : FT_OK;
 }
 
-static ft_status take_value(const space *s, const json_t *value, space_key *k, ft_error *error) {
-    if (json_is_string(value)) return take_spec(json_string_value(value), k, error);
-    if (json_is_array(value)) return take_list(value, k, error);
-    if (json_is_object(value)) return take_object(s, value, k, error);
+static ft_status read_value(const space *s, const json_t *value, space_key *k, ft_error *error) {
+    if (json_is_string(value)) return parse_spec(json_string_value(value), k, error);
+    if (json_is_array(value)) return read_list(value, k, error);
+    if (json_is_object(value)) return read_object(s, value, k, error);
     k->kind = SPACE_CHOICE;
     return add_choice(k, json_incref((json_t *)(uintptr_t)value), error);
 }
 
 /* --- Keys ---------------------------------------------------------------------------------------------------- */
 
-/* Puts a key that is complete in its place; what was there before goes. */
-static ft_status put(space *s, const char *name, size_t length, space_key *k, ft_error *error) {
+/* Adds a key, or replaces the one of the same name. */
+static ft_status put_key(space *s, const char *name, size_t length, space_key *k, ft_error *error) {
     char *copy = arena_string(&s->memory, name, length);
     if (copy == NULL) return FT_NOMEM(error);
     for (size_t i = 0, step; copy[i] != '\0'; i += step) {
@@ -181,29 +185,30 @@ static ft_status put(space *s, const char *name, size_t length, space_key *k, ft
         if (step == 0) return ft_fail(error, FT_ERR_USAGE, "is not UTF-8");
     }
     k->name = copy;
-    uint32_t place = space_find(s, copy);
-    if (place == FT_NONE && s->count == SPACE_MAX_KEYS)
+    uint32_t index = space_find(s, copy);
+    if (index == FT_NONE && s->count == SPACE_MAX_KEYS)
         return ft_fail(error, FT_ERR_LIMIT, "there are more than %d keys", SPACE_MAX_KEYS);
-    if (k->when != FT_NONE && k->when >= place)
+    if (k->when != FT_NONE && k->when >= index)
         return ft_fail(error, FT_ERR_USAGE, "'when' names '%.60s', which comes after it", s->keys[k->when].name);
-    if (place == FT_NONE)
-        place = s->count++;
+    if (index == FT_NONE)
+        index = s->count++;
     else
-        forget_choices(&s->keys[place]);
+        free_choices(&s->keys[index]);
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->keys[i].when == place) s->keys[i].when = FT_NONE; /* the choices that it knew may be gone */
-    s->keys[place] = *k;
+        if (s->keys[i].when == index) s->keys[i].when = FT_NONE; /* the choices of its condition may be gone */
+    assert(index < s->count && s->count <= SPACE_MAX_KEYS);
+    s->keys[index] = *k;
     return FT_OK;
 }
 
 static ft_status add(space *s, const char *name, const json_t *value, ft_error *error) {
     space_key k = {.when = FT_NONE};
-    ft_status status = name[0] != '\0' && strlen(name) <= NAME_MAX_BYTES
-                           ? take_value(s, value, &k, error)
-                           : ft_fail(error, FT_ERR_USAGE, "is no name of a setting");
-    if (status == FT_OK) status = put(s, name, strlen(name), &k, error);
+    ft_status status = name[0] != '\0' && strlen(name) <= MAX_NAME_BYTES
+                           ? read_value(s, value, &k, error)
+                           : ft_fail(error, FT_ERR_USAGE, "not a name of a setting");
+    if (status == FT_OK) status = put_key(s, name, strlen(name), &k, error);
     if (status == FT_OK) return FT_OK;
-    forget_choices(&k);
+    free_choices(&k);
     return ft_fail_prefix(error, status, "'%.60s'", name);
 }
 
@@ -225,14 +230,14 @@ ft_status space_add_text(space *s, const char *text, size_t size, ft_error *erro
 
 ft_status space_set(space *s, const char *spec, ft_error *error) {
     const char *equal = strchr(spec, '=');
-    if (equal == NULL || equal == spec || equal - spec > NAME_MAX_BYTES)
-        return ft_fail(error, FT_ERR_USAGE, "'%.60s': want KEY=RANGE, as rate=log-real:1e-4..0.1 or loss=mape,log",
+    if (equal == NULL || equal == spec || equal - spec > MAX_NAME_BYTES)
+        return ft_fail(error, FT_ERR_USAGE, "'%.60s': write KEY=RANGE, like rate=log-real:1e-4..0.1 or loss=mape,log",
                        spec);
     space_key k = {.when = FT_NONE};
-    ft_status status = take_spec(equal + 1, &k, error);
-    if (status == FT_OK) status = put(s, spec, (size_t)(equal - spec), &k, error);
+    ft_status status = parse_spec(equal + 1, &k, error);
+    if (status == FT_OK) status = put_key(s, spec, (size_t)(equal - spec), &k, error);
     if (status == FT_OK) return FT_OK;
-    forget_choices(&k);
+    free_choices(&k);
     return ft_fail_prefix(error, status, "'%.*s'", (int)(equal - spec), spec);
 }
 
@@ -254,9 +259,9 @@ ft_status space_add_settings(space *s, const ft_setting *settings, uint32_t coun
                        .hi = setting->to,
                        .when = FT_NONE};
         ft_status status = setting->kind == FT_SETTING_WORD ? add_words(setting, &k, error) : FT_OK;
-        if (status == FT_OK) status = put(s, setting->name, strlen(setting->name), &k, error);
+        if (status == FT_OK) status = put_key(s, setting->name, strlen(setting->name), &k, error);
         if (status == FT_OK) continue;
-        forget_choices(&k);
+        free_choices(&k);
         return status;
     }
     return FT_OK;

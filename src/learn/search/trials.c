@@ -1,4 +1,4 @@
-/* trials.c - trainings side by side, and the journal of what they came to. */
+/* trials.c - runs trainings in parallel and records their outcomes in the journal. */
 #include "learn/search/trials.h"
 
 #include <assert.h>
@@ -63,7 +63,7 @@ const ft_setting *trials_setting(const trials *t, const char *name) {
     return NULL;
 }
 
-/* Everything that makes a difference to what trainings come to, so that nobody goes on with another search. */
+/* Everything that affects the outcome of trainings: a journal with another header belongs to another search. */
 static json_t *header_of(const trials *t, json_t *what) {
     const ft_trial_options *o = t->options;
     json_t *header =
@@ -83,7 +83,7 @@ static json_t *header_of(const trials *t, json_t *what) {
 static ft_status make_folder(const char *path, ft_error *error) {
     struct stat info;
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) return FT_OK;
-    return ft_fail_file(error, path, "cannot make the folder", errno);
+    return ft_fail_file(error, path, "cannot create the folder", errno);
 }
 
 static char *path_in(const trials *t, const char *name) {
@@ -91,13 +91,13 @@ static char *path_in(const trials *t, const char *name) {
     return asprintf(&path, "%s/%s", t->folder, name) < 0 ? NULL : path;
 }
 
-ft_status trials_open(trials *t, const char *turn_name, json_t *what, ft_error *error) {
+ft_status trials_open(trials *t, const char *round_name, json_t *what, ft_error *error) {
     json_t *header = header_of(t, what);
     char *path = path_in(t, "journal.jsonl");
     ft_status status = header != NULL && path != NULL ? make_folder(t->folder, error) : FT_NOMEM(error);
     if (status == FT_OK && t->options->is_resumed && access(path, F_OK) != 0)
-        status = ft_fail(error, FT_ERR_USAGE, "%s: there is no journal of a search to go on with", path);
-    if (status == FT_OK) status = journal_open(&t->journal, turn_name, path, header, t->options->is_resumed, error);
+        status = ft_fail(error, FT_ERR_USAGE, "%s: no journal to resume", path);
+    if (status == FT_OK) status = journal_open(&t->journal, round_name, path, header, t->options->is_resumed, error);
     free(path);
     json_decref(header);
     return status;
@@ -105,7 +105,7 @@ ft_status trials_open(trials *t, const char *turn_name, json_t *what, ft_error *
 
 void trials_close(trials *t) {
     char *path = t->journal.file != NULL ? path_in(t, "trials") : NULL;
-    if (path != NULL) rmdir(path); /* unless runs are kept */
+    if (path != NULL) rmdir(path); /* fails when runs are kept */
     free(path);
     journal_close(&t->journal);
     json_decref(t->base);
@@ -124,19 +124,20 @@ ft_status trials_write(const trials *t, const char *name, const buf *text, ft_er
     return status;
 }
 
-/* --- How far it is ------------------------------------------------------------------------------------------- */
+/* --- Progress ------------------------------------------------------------------------------------------------ */
 
-/* A worker and the job that it does. */
-typedef struct station {
+/* A worker's current job. */
+typedef struct worker_job {
     trials *t;
     trial_job *job;
-} station;
+} worker_job;
 
-/* Called under the lock. False: stop. */
-static bool tell(trials *t) {
+/* Called under the lock. Returns false to stop. */
+static bool report_progress(trials *t) {
+    assert(t->running_count == 0 || t->running != NULL);
     double done = t->done_cost;
     for (uint32_t i = 0; i < t->running_count; i++)
-        if (!t->running[i].is_done) done += t->running[i].done * t->running[i].cost;
+        if (!t->running[i].is_done) done += t->running[i].done_ratio * t->running[i].cost;
     double ratio = t->total_cost > 0 ? fmin(done / t->total_cost, 1) : 0;
     if (!t->is_stopped && t->options->progress != NULL &&
         !t->options->progress(t->options->user, (uint64_t)(ratio * PROGRESS_STEPS), PROGRESS_STEPS, t->what))
@@ -145,13 +146,13 @@ static bool tell(trials *t) {
 }
 
 static bool on_progress(void *user, uint64_t done, uint64_t total, const char *what) {
-    const station *s = user;
+    const worker_job *w = user;
     (void)what;
-    pthread_mutex_lock(&s->t->lock);
-    s->job->done = total > 0 ? (double)done / (double)total : 0;
-    bool may_go_on = tell(s->t);
-    pthread_mutex_unlock(&s->t->lock);
-    return may_go_on;
+    pthread_mutex_lock(&w->t->lock);
+    w->job->done_ratio = total > 0 ? (double)done / (double)total : 0;
+    bool may_continue = report_progress(w->t);
+    pthread_mutex_unlock(&w->t->lock);
+    return may_continue;
 }
 
 static void stop(trials *t, const ft_error *problem) {
@@ -166,50 +167,50 @@ static void stop(trials *t, const ft_error *problem) {
 
 static char *run_path(const trials *t, const trial_job *job) {
     char *path;
-    return asprintf(&path, "%s/trials/%05u-%u", t->folder, job->trial, job->turn) < 0 ? NULL : path;
+    return asprintf(&path, "%s/trials/%05u-%u", t->folder, job->trial, job->round) < 0 ? NULL : path;
 }
 
-static ft_status train_in(station *s, const char *path, const char *config, uint32_t threads, ft_error *error) {
-    const trials *t = s->t;
+static ft_status train_in(worker_job *w, const char *path, const char *config, uint32_t threads, ft_error *error) {
+    const trials *t = w->t;
     ft_train_options options = {.family = t->family->name,
                                 .metric = t->options->metric,
                                 .split = t->options->split,
                                 .config = config,
-                                .seed = s->job->seed,
+                                .seed = w->job->seed,
                                 .threads = threads,
                                 .is_untested = t->part != FT_PART_TEST,
                                 .progress = on_progress,
-                                .user = s};
+                                .user = w};
     struct stat info;
     options.is_resumed = stat(path, &info) == 0;
     ft_status status = train_run(t->data, path, &options, CHECKPOINT_INTERVAL_S, NULL, error);
     if (!options.is_resumed || status == FT_OK || status == FT_ERR_CANCELLED) return status;
-    /* What another version or a bad disk left there is worth nothing. */
+    /* The remains of another version or of a bad disk: start over. */
     run_remove(path);
     options.is_resumed = false;
     return train_run(t->data, path, &options, CHECKPOINT_INTERVAL_S, NULL, error);
 }
 
-static ft_status train_and_score(station *s, const char *path, uint32_t threads, ft_error *error) {
-    char *config = json_dumps(s->job->config, JSON_COMPACT | JSON_REAL_PRECISION(17));
+static ft_status train_and_score(worker_job *w, const char *path, uint32_t threads, ft_error *error) {
+    char *config = json_dumps(w->job->config, JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (config == NULL) return FT_NOMEM(error);
-    ft_status status = train_in(s, path, config, threads, error);
+    ft_status status = train_in(w, path, config, threads, error);
     free(config);
     FT_TRY(status);
-    return objective_of_run(path, ft_split_part_name(s->t->part), s->t->objective, &s->job->objective, error);
+    return objective_of_run(path, ft_split_part_name(w->t->part), w->t->objective, &w->job->objective, error);
 }
 
-/* Whether a failure is the training's own, or would hit every other as well. */
-static bool is_own(ft_status status) {
+/* Whether a failure is specific to this training; others would hit every training. */
+static bool is_specific(ft_status status) {
     return status != FT_ERR_CANCELLED && status != FT_ERR_NOMEM && status != FT_ERR_IO;
 }
 
-static void end_job(station *s, double seconds, const ft_error *failure) {
-    trials *t = s->t;
-    trial_job *job = s->job;
+static void end_job(worker_job *w, double seconds, const ft_error *failure) {
+    trials *t = w->t;
+    trial_job *job = w->job;
     ft_error problem = {0};
     const journal_entry entry = {.trial = job->trial,
-                                 .turn = job->turn,
+                                 .round = job->round,
                                  .config = job->config,
                                  .objective = job->objective,
                                  .error = failure != NULL ? failure->message : NULL,
@@ -218,60 +219,60 @@ static void end_job(station *s, double seconds, const ft_error *failure) {
     if (journal_add(&t->journal, &entry, &problem) != FT_OK) stop(t, &problem);
     job->is_done = t->status == FT_OK;
     t->done_cost += job->cost;
-    tell(t);
+    report_progress(t);
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Whether there is still a reason to begin another one. */
+/* Whether another training may begin: there is time left, and the search was not stopped. */
 static bool may_begin(trials *t) {
     pthread_mutex_lock(&t->lock);
     if (t->options->time_s > 0 && now_s() - t->started_s > t->options->time_s) t->is_out_of_time = true;
-    bool may = tell(t) && !t->is_out_of_time;
+    bool may = report_progress(t) && !t->is_out_of_time;
     pthread_mutex_unlock(&t->lock);
     return may;
 }
 
-static void do_job(station *s, uint32_t threads) {
+static void do_job(worker_job *w, uint32_t threads) {
     ft_error error = {0};
-    char *path = run_path(s->t, s->job);
+    char *path = run_path(w->t, w->job);
     double began = now_s();
-    s->job->objective = NAN;
-    ft_status status = path != NULL ? train_and_score(s, path, threads, &error) : FT_NOMEM(&error);
-    if (status == FT_OK || is_own(status)) {
-        end_job(s, now_s() - began, status == FT_OK ? NULL : &error);
-        if (!s->t->options->keeps_runs) run_remove(path);
+    w->job->objective = NAN;
+    ft_status status = path != NULL ? train_and_score(w, path, threads, &error) : FT_NOMEM(&error);
+    if (status == FT_OK || is_specific(status)) {
+        end_job(w, now_s() - began, status == FT_OK ? NULL : &error);
+        if (!w->t->options->keeps_runs) run_remove(path);
     } else {
-        pthread_mutex_lock(&s->t->lock);
-        stop(s->t, &error);
-        pthread_mutex_unlock(&s->t->lock);
+        pthread_mutex_lock(&w->t->lock);
+        stop(w->t, &error);
+        pthread_mutex_unlock(&w->t->lock);
     }
     free(path);
 }
 
-/* --- Side by side -------------------------------------------------------------------------------------------- */
+/* --- All trainings ------------------------------------------------------------------------------------------- */
 
-typedef struct shift {
+typedef struct batch {
     trials *t;
-    trial_job **jobs; /* those to do */
+    trial_job **jobs;
     uint32_t threads; /* of each */
-} shift;
+} batch;
 
 static void do_part(void *user, uint32_t part, uint32_t worker) {
     (void)worker;
-    const shift *w = user;
-    station s = {.t = w->t, .job = w->jobs[part]};
-    if (may_begin(w->t)) do_job(&s, w->threads);
+    const batch *b = user;
+    worker_job job = {.t = b->t, .job = b->jobs[part]};
+    if (may_begin(b->t)) do_job(&job, b->threads);
 }
 
-/* Takes what the journal knows; it has to be about the same settings. */
-static ft_status recall(trials *t, trial_job *job, ft_error *error) {
-    const journal_entry *known = journal_find(&t->journal, job->trial, job->turn);
+/* Takes the outcome of a job from the journal, which must have the same settings. */
+static ft_status restore(trials *t, trial_job *job, ft_error *error) {
+    const journal_entry *known = journal_find(&t->journal, job->trial, job->round);
     if (known == NULL) return FT_OK;
     if (!json_equal(known->config, job->config))
-        return ft_fail(error, FT_ERR_DAMAGED,
-                       "%s/journal.jsonl: trial %u was made with other settings than this search gives it: was the "
-                       "journal changed?",
-                       t->folder, job->trial);
+        return ft_fail(
+            error, FT_ERR_DAMAGED,
+            "%s/journal.jsonl: trial %u has other settings than this search chooses: the journal was changed",
+            t->folder, job->trial);
     job->objective = known->objective;
     job->is_done = true;
     t->done_cost += job->cost;
@@ -279,16 +280,16 @@ static ft_status recall(trials *t, trial_job *job, ft_error *error) {
 }
 
 static ft_status run_all(trials *t, trial_job **jobs, uint32_t count, ft_error *error) {
-    uint32_t at_once = t->workers < count ? t->workers : count;
-    assert(at_once > 0);
+    uint32_t parallel = t->workers < count ? t->workers : count;
+    assert(parallel > 0);
     pool *workers = NULL;
     char *path = path_in(t, "trials");
     ft_status status = path != NULL ? make_folder(path, error) : FT_NOMEM(error);
     free(path);
     FT_TRY(status);
-    FT_TRY(pool_new(at_once, &workers, error));
-    shift w = {.t = t, .jobs = jobs, .threads = t->threads > at_once ? t->threads / at_once : 1};
-    pool_run(workers, count, do_part, &w);
+    FT_TRY(pool_new(parallel, &workers, error));
+    batch b = {.t = t, .jobs = jobs, .threads = t->threads > parallel ? t->threads / parallel : 1};
+    pool_run(workers, count, do_part, &b);
     pool_free(workers);
     return FT_OK;
 }
@@ -300,7 +301,7 @@ ft_status trials_run(trials *t, trial_job *jobs, uint32_t count, ft_error *error
     t->running = jobs;
     t->running_count = count;
     for (uint32_t i = 0; i < count && status == FT_OK; i++) {
-        status = recall(t, &jobs[i], error);
+        status = restore(t, &jobs[i], error);
         if (!jobs[i].is_done) left[left_count++] = &jobs[i];
     }
     if (status == FT_OK && left_count > 0) status = run_all(t, left, left_count, error);
@@ -309,7 +310,7 @@ ft_status trials_run(trials *t, trial_job *jobs, uint32_t count, ft_error *error
     FT_TRY(status);
     if (t->status == FT_OK && t->is_stopped) t->status = FT_ERR_CANCELLED;
     if (t->status == FT_ERR_CANCELLED)
-        return ft_fail(error, FT_ERR_CANCELLED, "%s: stopped; the same command with --resume goes on from here",
+        return ft_fail(error, FT_ERR_CANCELLED, "%s: stopped; the same command with --resume continues the search",
                        t->folder);
     if (t->status != FT_OK) *error = t->problem;
     return t->status;

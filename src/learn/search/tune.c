@@ -1,4 +1,5 @@
-/* tune.c - a search from beginning to end: space, trials, journal, results. */
+/* tune.c - hyper-parameter search: space, trials, journal, results. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "learn/search/objective.h"
 #include "learn/search/search.h"
 #include "learn/search/trials.h"
-#include "learn/search/tuning.h"
 #include "learn/train/train.h"
 #include "predictor/core/settings.h"
 
@@ -27,19 +27,19 @@ typedef struct tuner {
     trials trials;
     space space;
     search search;
-    const ft_setting *effort; /* NULL: rungs change nothing */
+    const ft_setting *effort; /* the setting that rungs scale; NULL: there is one rung */
     uint32_t rungs;
-    double usual[SPACE_MAX_KEYS];
+    double defaults[SPACE_MAX_KEYS];
     double full_effort; /* of the defaults */
     ft_error *error;
 } tuner;
 
-/* --- What is asked for --------------------------------------------------------------------------------------- */
+/* --- Options ------------------------------------------------------------------------------------------------- */
 
-static ft_status check_count(const char *what, uint64_t value, uint64_t least, uint64_t most, ft_error *error) {
-    if (value >= least && value <= most) return FT_OK;
-    return ft_fail(error, FT_ERR_USAGE, "%s: %llu, but must be from %llu to %llu", what, (unsigned long long)value,
-                   (unsigned long long)least, (unsigned long long)most);
+static ft_status check_count(const char *what, uint64_t value, uint64_t min, uint64_t max, ft_error *error) {
+    if (value >= min && value <= max) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE, "%s: %llu, must be from %llu to %llu", what, (unsigned long long)value,
+                   (unsigned long long)min, (unsigned long long)max);
 }
 
 static ft_status check_options(const ft_tune_options *o, ft_error *error) {
@@ -53,11 +53,11 @@ static json_t *number_json(const space_key *k, double value) {
     return k->kind == SPACE_INT ? json_integer((json_int_t)value) : json_real(value);
 }
 
-/* A key that the family does not have, or a range beyond its bounds, would let trial after trial fail. */
+/* An unknown key, or a range beyond the bounds of its setting, would make every trial fail. */
 static ft_status check_key(const tuner *t, const space_key *k) {
     const family *f = t->trials.family;
     const ft_setting *setting = trials_setting(&t->trials, k->name);
-    if (t->trials.setting_count == 0) return FT_OK; /* it does not tell */
+    if (t->trials.setting_count == 0) return FT_OK; /* it declares none */
     if (setting == NULL)
         return ft_fail(t->error, FT_ERR_USAGE, "the space: the family '%s' has no setting '%.60s'", f->name, k->name);
     for (uint32_t i = 0; i < (k->kind == SPACE_CHOICE ? k->choice_count : 2); i++) {
@@ -81,7 +81,7 @@ static ft_status make_space(tuner *t) {
     ft_status status = o->space != NULL
                            ? space_add_text(&t->space, o->space, strlen(o->space), t->error)
                            : space_add_settings(&t->space, t->trials.settings, t->trials.setting_count, t->error);
-    /* What is set for all trials is not searched, unless it is asked for by name. */
+    /* Settings of all trials are not searched unless a range names them. */
     json_object_foreach(t->trials.base, name, value) {
         space_remove(&t->space, name);
     }
@@ -90,11 +90,11 @@ static ft_status make_space(tuner *t) {
     if (status != FT_OK) return ft_fail_prefix(t->error, status, "the space");
     if (t->space.count == 0)
         return ft_fail(t->error, FT_ERR_USAGE,
-                       "there is nothing to search: '%s' has no setting that it searches by itself, or all are set; "
-                       "name ranges",
+                       "nothing to search: '%s' declares no searched settings, or all are fixed: name ranges "
+                       "(--space KEY=RANGE)",
                        f->name);
     for (uint32_t i = 0; i < t->space.count; i++) FT_TRY(check_key(t, &t->space.keys[i]));
-    space_usual(&t->space, t->trials.settings, t->trials.setting_count, t->usual);
+    space_defaults(&t->space, t->trials.settings, t->trials.setting_count, t->defaults);
     return FT_OK;
 }
 
@@ -104,12 +104,11 @@ static ft_status find_effort(tuner *t) {
     for (uint32_t i = 0; i < t->trials.setting_count && name == NULL; i++)
         if (t->trials.settings[i].is_effort) name = t->trials.settings[i].name;
     t->effort = name != NULL ? trials_setting(&t->trials, name) : NULL;
-    bool is_wrong = t->effort == NULL || t->effort->kind == FT_SETTING_WORD;
-    if (is_wrong && t->options->effort != NULL)
-        return ft_fail(t->error, FT_ERR_USAGE, "'%s' is no number among the settings of '%s'", name,
-                       t->trials.family->name);
-    if (is_wrong) t->rungs = 1;
-    if (is_wrong) return FT_OK;
+    bool is_unusable = t->effort == NULL || t->effort->kind == FT_SETTING_WORD;
+    if (is_unusable && t->options->effort != NULL)
+        return ft_fail(t->error, FT_ERR_USAGE, "'%s' is not a numeric setting of '%s'", name, t->trials.family->name);
+    if (is_unusable) t->rungs = 1;
+    if (is_unusable) return FT_OK;
     const json_t *set = json_object_get(t->trials.base, name);
     t->full_effort = json_is_number(set) ? json_number_value(set) : t->effort->usual;
     return FT_OK;
@@ -117,12 +116,12 @@ static ft_status find_effort(tuner *t) {
 
 static ft_status prepare(tuner *t, const ft_dataset *data, const char *folder) {
     const ft_trial_options *o = &t->options->trial;
-    const ft_train_options wish = {.family = o->family, .metric = o->metric, .split = o->split, .seed = o->seed};
+    const ft_train_options options = {.family = o->family, .metric = o->metric, .split = o->split, .seed = o->seed};
     FT_TRY(check_options(t->options, t->error));
     FT_TRY(trials_prepare(&t->trials, data, folder, o, FT_PART_VALID, t->error));
     FT_TRY(make_space(t));
     FT_TRY(find_effort(t));
-    return train_check(data, &wish, t->error);
+    return train_check(data, &options, t->error);
 }
 
 /* --- Trials -------------------------------------------------------------------------------------------------- */
@@ -138,6 +137,7 @@ static json_t *config_of(const tuner *t, uint32_t trial, uint32_t rung) {
                                 : space_config(&t->space, t->search.trials[trial].values, t->trials.base);
     if (config == NULL || rung + 1 == t->rungs) return config;
     double share = halving_share(rung, t->rungs, t->options->factor), effort = effort_of(t, config) * share;
+    assert(t->effort != NULL); /* otherwise there is one rung */
     bool is_whole = t->effort->kind == FT_SETTING_INT;
     effort = fmax(is_whole ? round(effort) : effort, t->effort->lo);
     json_t *value = is_whole ? json_integer((json_int_t)effort) : json_real(effort);
@@ -146,7 +146,7 @@ static json_t *config_of(const tuner *t, uint32_t trial, uint32_t rung) {
     return NULL;
 }
 
-/* What all trainings will take, were all trials like the defaults. */
+/* The cost of all trainings, if all trials cost as much as the defaults. */
 static double whole_cost(const tuner *t) {
     double cost = 0;
     for (uint32_t from = 0; from < t->options->trials; from += t->options->generation) {
@@ -160,11 +160,11 @@ static double whole_cost(const tuner *t) {
     return cost;
 }
 
-/* Trainings of a rung. `jobs` have room for a generation. */
+/* Runs the trainings of a rung. `jobs` has room for a generation. */
 static ft_status run_rung(tuner *t, const search_job *asked, uint32_t count, trial_job *jobs) {
     ft_status status = FT_OK;
     for (uint32_t i = 0; i < count; i++) {
-        jobs[i] = (trial_job){.trial = asked[i].trial, .turn = asked[i].rung, .seed = t->options->trial.seed};
+        jobs[i] = (trial_job){.trial = asked[i].trial, .round = asked[i].rung, .seed = t->options->trial.seed};
         jobs[i].config = config_of(t, asked[i].trial, asked[i].rung);
         jobs[i].cost = halving_share(asked[i].rung, t->rungs, t->options->factor);
         if (jobs[i].config == NULL) status = FT_NOMEM(t->error);
@@ -174,17 +174,17 @@ static ft_status run_rung(tuner *t, const search_job *asked, uint32_t count, tri
     if (status == FT_OK) status = trials_run(&t->trials, jobs, count, t->error);
     for (uint32_t i = 0; i < count; i++) {
         if (status == FT_OK && jobs[i].is_done)
-            search_tell(&t->search, asked[i], objective_loss(t->trials.objective, jobs[i].objective));
+            search_report(&t->search, asked[i], objective_loss(t->trials.objective, jobs[i].objective));
         json_decref(jobs[i].config);
     }
     return status;
 }
 
-/* When not even the defaults can be trained, nothing else will be. */
+/* When the defaults cannot be trained, the other trials will most likely fail too. */
 static ft_status check_defaults(const tuner *t) {
     const journal_entry *first = journal_find(&t->trials.journal, 0, 0);
     if (first == NULL || first->error == NULL) return FT_OK;
-    return ft_fail(t->error, FT_ERR_USAGE, "the first trial, which has the defaults, failed: %s", first->error);
+    return ft_fail(t->error, FT_ERR_USAGE, "the first trial, with the default settings, failed: %s", first->error);
 }
 
 static ft_status run_search(tuner *t) {
@@ -205,7 +205,7 @@ static ft_status run_search(tuner *t) {
 
 /* --- Results ------------------------------------------------------------------------------------------------- */
 
-enum { AS_WRITTEN = 15 }; /* digits: what somebody wrote as 0.99 is told as 0.99 */
+enum { PRINTED_DIGITS = 15 }; /* 0.99 is printed as 0.99 */
 
 static const char *keep_text(arena *memory, char *text) {
     const char *kept = text != NULL ? arena_string(memory, text, strlen(text)) : NULL;
@@ -213,7 +213,7 @@ static const char *keep_text(arena *memory, char *text) {
     return kept;
 }
 
-static ft_status tell_keys(const tuner *t, arena *memory, ft_tuning *out) {
+static ft_status make_keys(const tuner *t, arena *memory, ft_tuning *out) {
     ft_tune_key *keys = ARENA_ARRAY(memory, ft_tune_key, t->space.count + 1);
     if (keys == NULL) return FT_NOMEM(t->error);
     for (uint32_t i = 0; i < t->space.count; i++) {
@@ -228,7 +228,7 @@ static ft_status tell_keys(const tuner *t, arena *memory, ft_tuning *out) {
         if (keys[i].name == NULL || choices == NULL) return FT_NOMEM(t->error);
         for (uint32_t c = 0; c < k->choice_count; c++) {
             choices[c] =
-                keep_text(memory, json_dumps(k->choices[c], JSON_ENCODE_ANY | JSON_REAL_PRECISION(AS_WRITTEN)));
+                keep_text(memory, json_dumps(k->choices[c], JSON_ENCODE_ANY | JSON_REAL_PRECISION(PRINTED_DIGITS)));
             if (choices[c] == NULL) return FT_NOMEM(t->error);
         }
     }
@@ -237,17 +237,17 @@ static ft_status tell_keys(const tuner *t, arena *memory, ft_tuning *out) {
     return FT_OK;
 }
 
-static ft_status tell_trial(const tuner *t, arena *memory, uint32_t index, ft_trial *out) {
+static ft_status make_trial(const tuner *t, arena *memory, uint32_t index, ft_trial *out) {
     const search_trial *trial = &t->search.trials[index];
     double *scores = ARENA_ARRAY(memory, double, HALVING_MAX_RUNGS);
     json_t *config = config_of(t, index, t->rungs - 1);
-    *out = (ft_trial){.index = index, .rungs = trial->done, .scores = scores, .objective = NAN};
+    *out = (ft_trial){.index = index, .rungs = trial->rungs_done, .scores = scores, .objective = NAN};
     out->values = arena_copy(memory, trial->values, (t->space.count + 1) * sizeof(double));
     if (config != NULL)
-        out->config = keep_text(memory, json_dumps(config, JSON_COMPACT | JSON_REAL_PRECISION(AS_WRITTEN)));
+        out->config = keep_text(memory, json_dumps(config, JSON_COMPACT | JSON_REAL_PRECISION(PRINTED_DIGITS)));
     json_decref(config);
     if (scores == NULL || out->values == NULL || out->config == NULL) return FT_NOMEM(t->error);
-    for (uint32_t rung = 0; rung < trial->done; rung++) {
+    for (uint32_t rung = 0; rung < trial->rungs_done; rung++) {
         const journal_entry *entry = journal_find(&t->trials.journal, index, rung);
         scores[rung] = entry != NULL ? entry->objective : NAN;
         out->objective = scores[rung];
@@ -257,7 +257,7 @@ static ft_status tell_trial(const tuner *t, arena *memory, uint32_t index, ft_tr
     return FT_OK;
 }
 
-static ft_status tell(const tuner *t, arena *memory, ft_tuning *out) {
+static ft_status make_tuning(const tuner *t, arena *memory, ft_tuning *out) {
     const ft_trial_options *o = &t->options->trial;
     *out = (ft_tuning){.family = t->trials.family->name,
                        .metric = o->metric != NULL ? o->metric : "time_us",
@@ -273,10 +273,10 @@ static ft_status tell(const tuner *t, arena *memory, ft_tuning *out) {
     out->split = arena_string(memory, out->split, strlen(out->split));
     ft_trial *trials = ARENA_ARRAY(memory, ft_trial, t->search.count + 1);
     if (trials == NULL || out->metric == NULL || out->split == NULL) return FT_NOMEM(t->error);
-    FT_TRY(tell_keys(t, memory, out));
+    FT_TRY(make_keys(t, memory, out));
     for (uint32_t i = 0; i < t->search.count; i++) {
-        if (t->search.trials[i].done == 0) continue; /* time was up before its turn */
-        FT_TRY(tell_trial(t, memory, i, &trials[out->count]));
+        if (t->search.trials[i].rungs_done == 0) continue; /* time was up before it began */
+        FT_TRY(make_trial(t, memory, i, &trials[out->count]));
         if (i == out->best) out->best = out->count;
         out->failed += trials[out->count++].error != NULL;
     }
@@ -320,7 +320,7 @@ static ft_status finish(const tuner *t, ft_tuning *tuning) {
     arena *memory = malloc(sizeof *memory);
     if (memory == NULL) return FT_NOMEM(t->error);
     arena_init(memory, UINT64_MAX);
-    ft_status status = tell(t, memory, tuning);
+    ft_status status = make_tuning(t, memory, tuning);
     tuning->owner = memory;
     if (status == FT_OK) status = write_files(t, tuning);
     if (status != FT_OK) ft_tuning_free(tuning);
@@ -334,7 +334,7 @@ void ft_tuning_free(ft_tuning *tuning) {
     *tuning = (ft_tuning){0};
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------- */
+/* --- Entry point --------------------------------------------------------------------------------------------- */
 
 static ft_status open_search(tuner *t) {
     const ft_tune_options *o = t->options;
@@ -343,7 +343,7 @@ static ft_status open_search(tuner *t) {
                                     .generation = o->generation,
                                     .rungs = t->rungs,
                                     .factor = o->factor,
-                                    .usual = t->usual};
+                                    .defaults = t->defaults};
     FT_TRY(search_open(&t->search, &t->space, &options, t->error));
     json_t *what = json_pack("{s:s, s:o, s:I, s:I, s:I, s:s}", "what", "tune", "space", space_json(&t->space),
                              "generation", (json_int_t)o->generation, "rungs", (json_int_t)t->rungs, "factor",

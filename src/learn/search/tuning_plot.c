@@ -1,12 +1,12 @@
-/* tuning_plot.c - the picture of a search: objectives in the order of the trials with the best so far, and below it the
- * objective against each setting. */
+/* tuning_plot.c - the plot of a search: the objective by trial with the best so far, and below it the objective against
+ * each setting. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "learn/search/halving.h"
-#include "learn/search/tuning.h"
+#include "learn/search/search.h"
+#include "learn/search/trials.h"
 #include "report/plot_chart.h"
 
 static const double MARGIN = 22, HEAD = 44, TOP_PANEL = 210, PANEL_WIDTH = 220, PANEL_HEIGHT = 150, ROW_GAP = 62,
@@ -20,14 +20,14 @@ typedef struct figure {
     plot_axis y;
 } figure;
 
-/* --- What is drawn ------------------------------------------------------------------------------------------- */
+/* --- Axis and marks ------------------------------------------------------------------------------------------ */
 
-static int by_size(const void *a, const void *b) {
+static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* An axis on which the better trials can be told apart: the worst are drawn at its edge. */
+/* An axis that resolves the better trials: the worst are drawn at its edge. */
 static ft_status make_axis(figure *f, ft_error *error) {
     const ft_tuning *t = f->tuning;
     double *all = malloc(((size_t)t->count * HALVING_MAX_RUNGS + 1) * sizeof *all);
@@ -36,7 +36,7 @@ static ft_status make_axis(figure *f, ft_error *error) {
     for (uint32_t i = 0; i < t->count; i++)
         for (uint32_t r = 0; r < t->trials[i].rungs; r++)
             if (!isnan(t->trials[i].scores[r])) all[count++] = t->trials[i].scores[r];
-    qsort(all, count, sizeof *all, by_size);
+    qsort(all, count, sizeof *all, by_value);
     double lo = all[0], hi = all[count - 1], middle = all[count / 2];
     if (t->is_higher_better)
         lo = fmax(lo, hi - 2.5 * (hi - middle));
@@ -48,14 +48,14 @@ static ft_status make_axis(figure *f, ft_error *error) {
     return FT_OK;
 }
 
-/* Rung 0 is pale and small, the last dark and large. */
+/* Marks grow and darken with the rung. */
 static mark_style style_of(const figure *f, uint32_t rung) {
     mark_style style = mark_style_at(rung, 4.5 + 1.5 * rung);
     style.color.alpha = rung + 1 == f->tuning->rungs ? 0.95 : 0.6;
     return style;
 }
 
-typedef double place_of(const ft_trial *trial, uint32_t key);
+typedef double trial_position(const ft_trial *trial, uint32_t key);
 
 static double by_index(const ft_trial *trial, uint32_t key) {
     (void)key;
@@ -66,17 +66,17 @@ static double by_key(const ft_trial *trial, uint32_t key) {
     return trial->values[key];
 }
 
-/* The trials that a rung was the last of, at their objective there; with `is_every`, all of that rung. */
-static void draw_rungs(const figure *f, const chart *panel, place_of *place, uint32_t key, bool is_every) {
+/* Draws the objective on each rung, of the trials for which it was the last one; with `is_every`, of all trials. */
+static void draw_rungs(const figure *f, const chart *panel, trial_position *position, uint32_t key, bool is_every) {
     mark_series series[HALVING_MAX_RUNGS];
     uint32_t at = 0;
     for (uint32_t rung = 0; rung < f->tuning->rungs; rung++) {
         uint32_t first = at;
         for (uint32_t i = 0; i < f->tuning->count; i++) {
             const ft_trial *t = &f->tuning->trials[i];
-            bool is_meant = is_every ? t->rungs > rung : t->rungs == rung + 1;
-            if (!is_meant || isnan(t->scores[rung]) || isnan(place(t, key))) continue;
-            f->points[at++] = (plot_point){place(t, key), t->scores[rung]};
+            bool is_shown = is_every ? t->rungs > rung : t->rungs == rung + 1;
+            if (!is_shown || isnan(t->scores[rung]) || isnan(position(t, key))) continue;
+            f->points[at++] = (plot_point){position(t, key), t->scores[rung]};
         }
         series[rung] = (mark_series){style_of(f, rung), f->points + first, at - first};
     }
@@ -105,7 +105,7 @@ static void draw_best_so_far(const figure *f, const chart *panel) {
     chart_line(panel, f->points, count, &line);
 }
 
-static void draw_course(const figure *f, double width) {
+static void draw_history(const figure *f, double width) {
     chart panel = {.page = f->page,
                    .left = MARGIN + CHART_ROOM_LEFT,
                    .top = MARGIN + HEAD,
@@ -122,7 +122,7 @@ static void draw_course(const figure *f, double width) {
     draw_rungs(f, &panel, by_index, 0, true);
 }
 
-/* Names below the places of choices. */
+/* Labels the positions of choices. */
 static void name_choices(const chart *panel, const ft_tune_key *key) {
     const text_style style = {.size = 9, .color = INK_FAINT, .anchor = ANCHOR_MIDDLE};
     for (uint32_t i = 0; i < key->choice_count; i++) {
@@ -154,7 +154,7 @@ static void draw_key(const figure *f, uint32_t k) {
     draw_rungs(f, &panel, by_key, k, false);
 }
 
-/* --- The page ------------------------------------------------------------------------------------------------ */
+/* --- Page ---------------------------------------------------------------------------------------------------- */
 
 static void draw_head(const figure *f, double width) {
     const ft_tuning *t = f->tuning;
@@ -191,7 +191,7 @@ static ft_status draw_figure(figure *f, const char *path, ft_error *error) {
     FT_TRY(canvas_open(path, width, below + LEGEND + MARGIN, &page, error));
     f->page = &page;
     draw_head(f, inside);
-    draw_course(f, inside);
+    draw_history(f, inside);
     for (uint32_t k = 0; k < f->tuning->key_count; k++) draw_key(f, k);
     draw_legend(f, below, inside);
     f->page = NULL;
@@ -199,7 +199,7 @@ static ft_status draw_figure(figure *f, const char *path, ft_error *error) {
 }
 
 ft_status ft_tuning_plot(const ft_tuning *tuning, const char *path, ft_error *error) {
-    if (tuning->best == FT_NONE) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
+    if (tuning->best == FT_NONE) return ft_fail(error, FT_ERR_USAGE, "%s: every trial failed: nothing to plot", path);
     figure f = {.tuning = tuning};
     f.points = calloc((size_t)tuning->count * HALVING_MAX_RUNGS + 2, sizeof *f.points);
     ft_status status = f.points != NULL ? draw_figure(&f, path, error) : FT_NOMEM(error);

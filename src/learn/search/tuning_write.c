@@ -1,4 +1,5 @@
-/* tuning_write.c - a search as a table, as JSON and as CSV. */
+/* tuning_write.c - writes a search as a table, as JSON and as CSV. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +8,14 @@
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "learn/search/tuning.h"
+#include "learn/search/trials.h"
 #include "report/grid.h"
 
 enum { SCHEMA_VERSION = 1, FIRST_COLUMNS = 3, SHOWN_DIGITS = 4, VALUE_TEXT = 160 };
 
 /* --- Values -------------------------------------------------------------------------------------------------- */
 
-/* The value of a key as it is written in JSON; "" when it has none. Numbers with at most `digits` digits; 0: all. */
+/* The value of a key as JSON; "" when it has none. Numbers have at most `digits` digits; 0: all. */
 static void value_text(const ft_tune_key *key, double value, int digits, char text[static VALUE_TEXT]) {
     text[0] = '\0';
     if (isnan(value)) return;
@@ -34,8 +35,8 @@ static bool is_better(const ft_tuning *t, const ft_trial *a, const ft_trial *b) 
     return t->is_higher_better ? a->objective > b->objective : a->objective < b->objective;
 }
 
-/* Indices of the trials, from the best to the worst; those that climbed higher are better. The caller frees them; NULL
- * when out of memory. A search has hundreds of trials: insertion will do. */
+/* Indices of the trials from the best to the worst, higher rungs first. The caller frees them; NULL when out of memory.
+ * Insertion sort: a search has hundreds of trials. */
 static uint32_t *rank(const ft_tuning *t) {
     uint32_t *order = malloc((t->count + 1) * sizeof *order);
     for (uint32_t i = 0; order != NULL && i < t->count; i++) {
@@ -176,15 +177,16 @@ static void write_summary(sink *out, const ft_tuning *t) {
         buf_text(&out->text, "  Every trial failed.\n");
         return;
     }
-    const ft_trial *best = &t->trials[t->best], *usual = &t->trials[0];
+    assert(t->best < t->count);
+    const ft_trial *best = &t->trials[t->best], *defaults = &t->trials[0];
     buf_format(&out->text, "  %s %.3f with the settings of trial %u", t->objective, best->objective, best->index);
-    if (usual->index == 0 && usual->rungs == best->rungs && !isnan(usual->objective))
-        buf_format(&out->text, ", %.3f with the defaults", usual->objective);
-    buf_format(&out->text, "; %u trials%s", t->count, t->is_complete ? "" : ", then time was up");
+    if (defaults->index == 0 && defaults->rungs == best->rungs && !isnan(defaults->objective))
+        buf_format(&out->text, ", %.3f with the defaults", defaults->objective);
+    buf_format(&out->text, "; %u trials%s", t->count, t->is_complete ? "" : ", stopped by the time limit");
     if (t->failed > 0) buf_format(&out->text, "; %u failed", t->failed);
     buf_text(&out->text, ".\n");
     if (best->rungs < t->rungs)
-        buf_text(&out->text, "  No trial has had the full effort yet: the best may not be the best.\n");
+        buf_text(&out->text, "  No trial has had the full effort yet: the ranking may change.\n");
 }
 
 static void write_table(sink *out, const ft_tuning *t, const uint32_t *order, uint32_t top, const ft_style *style) {

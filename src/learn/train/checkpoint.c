@@ -1,6 +1,7 @@
-/* checkpoint.c - writing the state of a fit, and not believing what is read back. */
+/* checkpoint.c - writes and verifies checkpoint files. */
 #include "learn/train/checkpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 
 static const char magic[8] = {'F', 'T', 'C', 'H', 'E', 'C', 'K', '1'};
 
-enum { RUN_AT = 8, SIZE_AT = 40, HASH_AT = 48, DIGITS = HASH_TEXT - 1 };
+enum { RUN_OFFSET = 8, SIZE_OFFSET = 40, HASH_OFFSET = 48, DIGITS = HASH_TEXT - 1 };
+static_assert(HASH_OFFSET + DIGITS == CHECKPOINT_HEADER, "the hash ends the header");
 
 static void put_size(uint8_t *bytes, uint64_t value) {
     for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> 8 * i);
@@ -24,11 +26,11 @@ static uint64_t get_size(const uint8_t *bytes) {
     return value;
 }
 
-/* Of everything but the hash itself and the magic before it. */
+/* The hash of everything but the magic and the hash itself. */
 static bool hash_content(const uint8_t *header, const void *state, size_t size, char text[static HASH_TEXT]) {
     hasher *h = hasher_new();
     if (h == NULL) return false;
-    hasher_add(h, header + RUN_AT, HASH_AT - RUN_AT);
+    hasher_add(h, header + RUN_OFFSET, HASH_OFFSET - RUN_OFFSET);
     if (size > 0) hasher_add(h, state, size);
     hash_text(hasher_end(h), text);
     return true;
@@ -38,35 +40,36 @@ ft_status checkpoint_write(const char *path, hash128 run, const void *state, siz
     uint8_t header[CHECKPOINT_HEADER];
     char text[HASH_TEXT];
     memcpy(header, magic, sizeof magic);
-    memcpy(header + RUN_AT, hash_text(run, text), DIGITS);
-    put_size(header + SIZE_AT, size);
+    memcpy(header + RUN_OFFSET, hash_text(run, text), DIGITS);
+    put_size(header + SIZE_OFFSET, size);
     if (!hash_content(header, state, size, text)) return FT_NOMEM(error);
-    memcpy(header + HASH_AT, text, DIGITS);
+    memcpy(header + HASH_OFFSET, text, DIGITS);
     outfile out;
     FT_TRY(outfile_open(path, &out, error));
-    fwrite(header, 1, sizeof header, out.stream); /* commit asks the stream whether it went well */
+    fwrite(header, 1, sizeof header, out.stream); /* outfile_commit checks for write errors */
     if (size > 0) fwrite(state, 1, size, out.stream);
     return outfile_commit(&out, error);
 }
 
 static ft_status damaged(ft_error *error, const char *what) {
-    return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint is damaged (%s): remove it to start the run over", what);
+    return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint is damaged (%s): remove it to restart the run", what);
 }
 
 ft_status checkpoint_parse(const void *bytes, size_t size, hash128 run, const void **state, size_t *state_size,
                            ft_error *error) {
     const uint8_t *header = bytes;
     char text[HASH_TEXT];
-    if (size < CHECKPOINT_HEADER) return damaged(error, "it is cut short");
+    if (size < CHECKPOINT_HEADER) return damaged(error, "truncated");
     if (memcmp(header, magic, sizeof magic) != 0)
-        return ft_fail(error, FT_ERR_FORMAT, "is no checkpoint of this version: remove it to start the run over");
-    if (get_size(header + SIZE_AT) != size - CHECKPOINT_HEADER) return damaged(error, "its size is not what it says");
+        return ft_fail(error, FT_ERR_FORMAT, "not a checkpoint of this version: remove it to restart the run");
+    if (get_size(header + SIZE_OFFSET) != size - CHECKPOINT_HEADER)
+        return damaged(error, "the size in its header is wrong");
     if (!hash_content(header, header + CHECKPOINT_HEADER, size - CHECKPOINT_HEADER, text)) return FT_NOMEM(error);
-    if (memcmp(header + HASH_AT, text, DIGITS) != 0) return damaged(error, "its hash is wrong");
-    if (memcmp(header + RUN_AT, hash_text(run, text), DIGITS) != 0)
+    if (memcmp(header + HASH_OFFSET, text, DIGITS) != 0) return damaged(error, "hash mismatch");
+    if (memcmp(header + RUN_OFFSET, hash_text(run, text), DIGITS) != 0)
         return ft_fail(error, FT_ERR_USAGE,
-                       "the checkpoint belongs to another run (other data, options or version): remove it to start "
-                       "over");
+                       "the checkpoint belongs to another run (other data, options or version): remove it to restart "
+                       "the run");
     *state = header + CHECKPOINT_HEADER;
     *state_size = size - CHECKPOINT_HEADER;
     return FT_OK;

@@ -1,6 +1,7 @@
-/* fitset.c - picking labelled rows by part, and dividing the validation part. */
+/* fitset.c - selects labelled rows by part, and divides the validation part. */
 #include "learn/train/fitset.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,13 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-/* A row takes some tens of bytes: room for more records than a data set may have. */
+/* A row takes some tens of bytes: enough for more records than a data set may have. */
 static const uint64_t MEMORY_LIMIT = (uint64_t)16 << 30;
 
 typedef struct maker {
     const ft_dataset *data;
     const ft_split *split;
-    uint32_t metrics[FITSET_MAX_METRICS]; /* of the data set: that of the set, then its others */
+    uint32_t metrics[FITSET_MAX_METRICS]; /* columns of the data set: set.metric, then set.others */
     uint32_t metric_count;
     bool with_operators;
     const ft_record *records;
@@ -23,8 +24,9 @@ typedef struct maker {
     ft_error *error;
 } maker;
 
-/* NaN: not measured. */
+/* NaN when it was not measured. */
 static double label_of(const maker *m, uint32_t record, uint32_t metric) {
+    assert(record < m->count && metric < m->metric_count);
     return m->records[record].metrics[m->metrics[metric]];
 }
 
@@ -44,7 +46,7 @@ static ft_status check_label(const maker *m, uint32_t i, uint32_t metric) {
     if (m->split->parts[i] == FT_PART_UNUSED || isnan(label) || (isfinite(label) && label > 0)) return FT_OK;
     return ft_fail(m->error, FT_ERR_DAMAGED,
                    "record %u (line %u of records.csv; %s on %s): %s is %g, but must be positive: correct the "
-                   "table, or leave the cell empty",
+                   "table, or clear the cell",
                    i + 1, i + 2, m->records[i].name, m->records[i].device,
                    ft_dataset_metric_name(m->data, m->metrics[metric]), label);
 }
@@ -68,7 +70,7 @@ uint32_t fitset_device(const fit_set *set, const char *name) {
     return found != NULL ? (uint32_t)(found - set->devices) : FT_NONE;
 }
 
-/* Those of the rows to learn from: of others nothing can be told. */
+/* The devices of the training rows: no others can be predicted. */
 static ft_status find_devices(maker *m) {
     fitset *out = m->out;
     map seen;
@@ -87,7 +89,7 @@ static ft_status find_devices(maker *m) {
     return FT_OK;
 }
 
-/* --- Two parts of validation --------------------------------------------------------------------------------- */
+/* --- Dividing the validation part ---------------------------------------------------------------------------- */
 
 typedef struct keyed_graph {
     const char *family;
@@ -102,10 +104,10 @@ static int compare_keys(const void *a, const void *b) {
     return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->graph > y->graph) - (x->graph < y->graph);
 }
 
-/* Marks the graphs that calibration gets: two of three of each family, so that both parts are alike, in the order of a
- * hash of their content, so that neither the order of the data nor the seed moves a graph from one to the other while
- * the validation part stays as it is. */
-static ft_status divide(maker *m, bool *is_kept, uint32_t *total) {
+/* Marks the graphs reserved for calibration: two of three of each family, so that both parts have the same
+ * distribution, in the order of a hash of their content, so that neither the order of the data nor the seed moves a
+ * graph from one to the other for a given validation part. */
+static ft_status divide(maker *m, bool *is_reserved, uint32_t *total) {
     uint32_t graph_count = ft_dataset_graph_count(m->data), found = 0;
     arena *memory = &m->out->memory;
     bool *is_seen = ARENA_ARRAY(memory, bool, graph_count);
@@ -121,15 +123,17 @@ static ft_status divide(maker *m, bool *is_kept, uint32_t *total) {
             (keyed_graph){.family = m->records[i].family, .key = hash_bytes(id, strlen(id)).low, .graph = graph};
     }
     if (found > 1) qsort(graphs, found, sizeof *graphs, compare_keys);
+    assert(found <= graph_count);
     *total = found;
-    for (uint32_t i = 0; i < found; i++) is_kept[graphs[i].graph] = i % 3 != 1;
+    for (uint32_t i = 0; i < found; i++) is_reserved[graphs[i].graph] = i % 3 != 1;
     return FT_OK;
 }
 
 /* --- Rows ---------------------------------------------------------------------------------------------------- */
 
-/* The rows of a part; those of graphs that are kept go to calibration instead. */
-static ft_status take_rows(maker *m, ft_split_part part, const bool *is_kept, uint8_t *kept_parts, fit_rows *rows) {
+/* Selects the rows of a part; those of reserved graphs go to calibration instead. */
+static ft_status select_rows(maker *m, ft_split_part part, const bool *is_reserved, uint8_t *calibration,
+                             fit_rows *rows) {
     uint32_t room = 0, found = 0;
     for (uint32_t i = 0; i < m->count; i++) room += is_in(m, i, part);
     fit_row *items = ARENA_ARRAY(&m->out->memory, fit_row, room);
@@ -139,8 +143,8 @@ static ft_status take_rows(maker *m, ft_split_part part, const bool *is_kept, ui
         if (!is_in(m, i, part)) continue;
         uint32_t device = fitset_device(&m->out->set, record->device);
         if (device == FT_NONE) continue;
-        if (is_kept != NULL && is_kept[record->graph])
-            kept_parts[i] = FT_PART_TEST;
+        if (is_reserved != NULL && is_reserved[record->graph])
+            calibration[i] = FT_PART_TEST;
         else
             items[found++] =
                 (fit_row){.record = i, .graph = record->graph, .device = device, .label = label_of(m, i, 0)};
@@ -149,19 +153,19 @@ static ft_status take_rows(maker *m, ft_split_part part, const bool *is_kept, ui
     return FT_OK;
 }
 
-static ft_status take_valid(maker *m) {
+static ft_status select_valid(maker *m) {
     fitset *out = m->out;
     uint32_t total = 0;
-    bool *is_kept = ARENA_ARRAY(&out->memory, bool, ft_dataset_graph_count(m->data));
+    bool *is_reserved = ARENA_ARRAY(&out->memory, bool, ft_dataset_graph_count(m->data));
     uint8_t *parts = ARENA_ARRAY(&out->memory, uint8_t, m->count);
-    if (is_kept == NULL || parts == NULL) return FT_NOMEM(m->error);
-    FT_TRY(divide(m, is_kept, &total));
+    if (is_reserved == NULL || parts == NULL) return FT_NOMEM(m->error);
+    FT_TRY(divide(m, is_reserved, &total));
     if (total < 2)
         return ft_fail(m->error, FT_ERR_USAGE,
-                       "split '%s' leaves %u graph%s with %s for validation, but two are needed: one to choose by and "
-                       "one to calibrate intervals on; use more data or another split",
+                       "split '%s' has %u graph%s with %s for validation, but two are needed, one of them to calibrate "
+                       "intervals: use more data or another split",
                        m->split->spec, total, total == 1 ? "" : "s", out->set.metric);
-    FT_TRY(take_rows(m, FT_PART_VALID, is_kept, parts, &out->set.valid));
+    FT_TRY(select_rows(m, FT_PART_VALID, is_reserved, parts, &out->set.valid));
     out->valid_count = out->set.valid.count;
     for (uint32_t i = 0; i < m->count; i++) out->calibration.counts[parts[i]]++;
     out->valid_count += out->calibration.counts[FT_PART_TEST];
@@ -169,7 +173,7 @@ static ft_status take_valid(maker *m) {
     return FT_OK;
 }
 
-/* The modes of a metric in which there is something to learn it from. */
+/* The modes of the training rows that have the metric. */
 static uint32_t modes_of(const maker *m, uint32_t metric) {
     const fit_rows *train = &m->out->set.train;
     uint32_t modes = 0;
@@ -184,7 +188,8 @@ static ft_status find_modes(maker *m) {
     for (uint32_t i = 0; i < set->other_count; i++) m->out->other_modes[i] = modes_of(m, i + 1);
     for (uint32_t k = 0; k < m->metric_count; k++)
         if ((k == 0 ? m->out->modes : m->out->other_modes[k - 1]) == 0)
-            return ft_fail(m->error, FT_ERR_USAGE, "split '%s' leaves no record with %s to learn from", m->split->spec,
+            return ft_fail(m->error, FT_ERR_USAGE,
+                           "split '%s' has no training record with %s: use another split or metric", m->split->spec,
                            k == 0 ? set->metric : set->others[k - 1]);
     return FT_OK;
 }
@@ -200,10 +205,10 @@ static ft_status make(maker *m) {
     fitset *out = m->out;
     FT_TRY(check_labels(m));
     FT_TRY(find_devices(m));
-    FT_TRY(take_rows(m, FT_PART_TRAIN, NULL, NULL, &out->set.train));
+    FT_TRY(select_rows(m, FT_PART_TRAIN, NULL, NULL, &out->set.train));
     FT_TRY(find_modes(m));
     out->dtypes = dtypes_of(m);
-    FT_TRY(take_valid(m));
+    FT_TRY(select_valid(m));
     for (uint32_t i = 0; i < m->count; i++)
         out->test_count += is_in(m, i, FT_PART_TEST) && fitset_device(&out->set, m->records[i].device) != FT_NONE;
     return FT_OK;
@@ -224,10 +229,10 @@ static ft_status add_metric(maker *m, const char *name, const char **names) {
         char text[256];
         list_metrics(m->data, text, sizeof text);
         return ft_fail(m->error, FT_ERR_USAGE, "the data set has no metric '%s'; it has %s", name,
-                       text[0] != '\0' ? text : "none at all");
+                       text[0] != '\0' ? text : "none");
     }
     for (uint32_t i = 0; i < m->metric_count; i++)
-        if (m->metrics[i] == found) return ft_fail(m->error, FT_ERR_USAGE, "the metric '%s' is asked for twice", name);
+        if (m->metrics[i] == found) return ft_fail(m->error, FT_ERR_USAGE, "the metric '%s' is listed twice", name);
     if (m->metric_count == FITSET_MAX_METRICS)
         return ft_fail(m->error, FT_ERR_LIMIT, "more than %d metrics", FITSET_MAX_METRICS);
     names[m->metric_count] = name;
@@ -277,6 +282,7 @@ void fitset_calibrate_on_all(fitset *f) {
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
         for (uint32_t i = 0; i < parts[p]->count; i++) {
             uint8_t *part = &f->calibration.parts[parts[p]->items[i].record];
+            assert(*part != FT_PART_TEST); /* the parts do not overlap */
             f->calibration.counts[*part]--;
             f->calibration.counts[ *part = FT_PART_TEST]++;
         }

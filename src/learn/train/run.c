@@ -1,8 +1,9 @@
-/* run.c - making, resuming, replacing and closing the folder of a run.
+/* run.c - makes, resumes, replaces and closes the folder of a run.
  *
- * Nothing of the user's is ever removed but files of a run: a folder that holds anything else is not replaced. */
+ * Only files of a run are ever removed: a folder that holds anything else is not replaced. */
 #include "learn/train/run.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,33 +38,33 @@ static bool has_file(const char *folder, const char *name) {
     return is_there;
 }
 
-/* --- What is in a folder ------------------------------------------------------------------------------------- */
+/* --- Content of a folder ------------------------------------------------------------------------------------- */
 
-/* "config.json.123-0.tmp": what a process that was killed left of config.json. */
+/* "config.json.123-0.tmp": a temporary file of config.json that a killed process left behind. */
 static bool is_leftover(const char *name, const char *of) {
     size_t length = strlen(name), start = strlen(of);
     return length > start + 5 && strncmp(name, of, start) == 0 && name[start] == '.' &&
            strcmp(name + length - 4, ".tmp") == 0;
 }
 
-typedef enum entry_kind { ENTRY_DOT, ENTRY_OURS, ENTRY_LEFTOVER, ENTRY_OTHER } entry_kind;
+typedef enum entry_kind { ENTRY_DOT, ENTRY_RUN_FILE, ENTRY_LEFTOVER, ENTRY_OTHER } entry_kind;
 
 static entry_kind kind_of(const char *name) {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return ENTRY_DOT;
     for (int i = 0; i < FILE_COUNT; i++) {
-        if (strcmp(name, file_names[i]) == 0) return ENTRY_OURS;
+        if (strcmp(name, file_names[i]) == 0) return ENTRY_RUN_FILE;
         if (is_leftover(name, file_names[i])) return ENTRY_LEFTOVER;
     }
     return ENTRY_OTHER;
 }
 
-/* Removes entries up to a kind. */
+/* Removes temporary files, and unless `leftovers_only` the files of the run too. */
 static void remove_entries(const char *folder, bool leftovers_only) {
     DIR *entries = opendir(folder);
     if (entries == NULL) return;
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
         entry_kind kind = kind_of(entry->d_name);
-        if (kind == ENTRY_LEFTOVER || (kind == ENTRY_OURS && !leftovers_only))
+        if (kind == ENTRY_LEFTOVER || (kind == ENTRY_RUN_FILE && !leftovers_only))
             unlinkat(dirfd(entries), entry->d_name, 0);
     }
     closedir(entries);
@@ -74,57 +75,56 @@ void run_remove(const char *folder) {
     rmdir(folder);
 }
 
-/* Only what is a run and nothing else may be replaced. */
+/* Only a folder that holds a run and nothing else may be replaced. */
 static ft_status check_replaceable(const char *folder, ft_error *error) {
     DIR *entries = opendir(folder);
-    if (entries == NULL) return ft_fail_file(error, folder, "cannot replace what is there", errno);
+    if (entries == NULL) return ft_fail_file(error, folder, "cannot be replaced", errno);
     ft_status status = FT_OK;
     bool has_config = false;
     for (struct dirent *entry = readdir(entries); entry != NULL && status == FT_OK; entry = readdir(entries)) {
         has_config = has_config || strcmp(entry->d_name, "config.json") == 0;
         if (kind_of(entry->d_name) == ENTRY_OTHER)
-            status = ft_fail(error, FT_ERR_USAGE, "%s: holds %s, which is not of a run: it will not be replaced",
-                             folder, entry->d_name);
+            status = ft_fail(error, FT_ERR_USAGE, "%s: contains %s, which is not a file of a run: not replaced", folder,
+                             entry->d_name);
     }
     closedir(entries);
     if (status == FT_OK && !has_config)
-        status = ft_fail(error, FT_ERR_USAGE, "%s: is no run (it has no config.json): it will not be replaced", folder);
+        status = ft_fail(error, FT_ERR_USAGE, "%s: not a run (no config.json in it): not replaced", folder);
     return status;
 }
 
-/* --- Where it goes ------------------------------------------------------------------------------------------- */
+/* --- Paths --------------------------------------------------------------------------------------------------- */
 
-/* Slashes at the end would hide that "run/" and "run" are the same, and "run/.next" is not beside it. */
+/* Without slashes at the end, so that "run/" equals "run" and ".next" can be appended. */
 static char *plain_path(const char *path) {
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     return strndup(path, length);
 }
 
-static ft_status find_place(const char *path, const run_wish *wish, run_folder *run, ft_error *error) {
+static ft_status find_paths(const char *path, const run_mode *mode, run_folder *run, ft_error *error) {
     run->path = plain_path(path);
     if (run->path == NULL) return FT_NOMEM(error);
-    if (run->path[0] == '\0') return ft_fail(error, FT_ERR_USAGE, "the folder of a run needs a name");
-    const char *suffix = wish->is_forced && exists(run->path) ? ".next" : "";
-    if (asprintf(&run->place, "%s%s", run->path, suffix) < 0) {
-        run->place = NULL;
+    if (run->path[0] == '\0') return ft_fail(error, FT_ERR_USAGE, "the path of the run folder is empty");
+    const char *suffix = mode->is_forced && exists(run->path) ? ".next" : "";
+    if (asprintf(&run->work_path, "%s%s", run->path, suffix) < 0) {
+        run->work_path = NULL;
         return FT_NOMEM(error);
     }
     return FT_OK;
 }
 
-static ft_status check_place(const run_folder *run, const run_wish *wish, ft_error *error) {
-    bool is_beside = strcmp(run->path, run->place) != 0;
+static ft_status check_paths(const run_folder *run, const run_mode *mode, ft_error *error) {
+    bool is_beside = strcmp(run->path, run->work_path) != 0;
     if (is_beside) FT_TRY(check_replaceable(run->path, error));
-    bool is_there = exists(run->place);
-    if (wish->is_resumed && !is_there)
-        return ft_fail(error, FT_ERR_USAGE, "%s: there is no such run to resume", run->place);
-    if (wish->is_resumed && !has_file(run->place, "config.json"))
-        return ft_fail(error, FT_ERR_USAGE, "%s: is no run (it has no config.json)", run->place);
-    if (is_there && !wish->is_resumed) {
-        if (is_beside) return check_replaceable(run->place, error);
+    bool is_there = exists(run->work_path);
+    if (mode->is_resumed && !is_there) return ft_fail(error, FT_ERR_USAGE, "%s: no such run to resume", run->work_path);
+    if (mode->is_resumed && !has_file(run->work_path, "config.json"))
+        return ft_fail(error, FT_ERR_USAGE, "%s: not a run (no config.json in it)", run->work_path);
+    if (is_there && !mode->is_resumed) {
+        if (is_beside) return check_replaceable(run->work_path, error);
         return ft_fail(error, FT_ERR_USAGE,
-                       "%s: exists already: go on with the run in it (--resume), replace it (--force), or name another "
+                       "%s: exists already: resume the run in it (--resume), replace it (--force), or name another "
                        "folder",
                        run->path);
     }
@@ -133,22 +133,22 @@ static ft_status check_place(const run_folder *run, const run_wish *wish, ft_err
 
 static void free_paths(run_folder *run) {
     free(run->path);
-    free(run->place);
-    run->path = run->place = NULL;
+    free(run->work_path);
+    run->path = run->work_path = NULL;
 }
 
-ft_status run_check(const char *path, const run_wish *wish, ft_error *error) {
+ft_status run_check(const char *path, const run_mode *mode, ft_error *error) {
     run_folder run = {.lock = -1};
-    ft_status status = find_place(path, wish, &run, error);
-    if (status == FT_OK) status = check_place(&run, wish, error);
+    ft_status status = find_paths(path, mode, &run, error);
+    if (status == FT_OK) status = check_paths(&run, mode, error);
     free_paths(&run);
     return status;
 }
 
-/* --- The same run as before? --------------------------------------------------------------------------------- */
+/* --- Comparing config.json ----------------------------------------------------------------------------------- */
 
-/* Names the first key whose value is another one now. */
-static ft_status tell_difference(const json_t *before, const json_t *now, ft_error *error) {
+/* Reports the first key whose value differs. */
+static ft_status report_difference(const json_t *before, const json_t *now, ft_error *error) {
     const char *key;
     const json_t *value;
     json_object_foreach((json_t *)(uintptr_t)now, key, value) {
@@ -156,14 +156,15 @@ static ft_status tell_difference(const json_t *before, const json_t *now, ft_err
         if (old != NULL && json_equal(old, value)) continue;
         char *was = old != NULL ? json_dumps(old, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
         char *is = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        ft_fail(error, FT_ERR_USAGE,
-                "the run was begun with %s %.140s, and now it is %.140s: give the same data and options, or start over",
-                key, was != NULL ? was : "unset", is != NULL ? is : "other");
+        ft_fail(
+            error, FT_ERR_USAGE,
+            "the run was started with %s %.140s, now it is %.140s: use the same data and options, or another folder",
+            key, was != NULL ? was : "unset", is != NULL ? is : "other");
         free(was);
         free(is);
         return FT_ERR_USAGE;
     }
-    return ft_fail(error, FT_ERR_USAGE, "config.json is not what it was: start over");
+    return ft_fail(error, FT_ERR_USAGE, "config.json was changed since the run was started: use another folder");
 }
 
 static ft_status compare_config(const input *in, const buf *config, ft_error *error) {
@@ -173,7 +174,7 @@ static ft_status compare_config(const input *in, const buf *config, ft_error *er
     if (status != FT_OK) return ft_fail_prefix(error, status, "config.json");
     status = json_parse(config->data, config->length, &now, error);
     if (status == FT_OK) {
-        status = tell_difference(before, now, error);
+        status = report_difference(before, now, error);
         json_decref(now);
     }
     json_decref(before);
@@ -189,16 +190,16 @@ static ft_status check_config(const run_folder *run, const buf *config, ft_error
     FT_TRY(status);
     status = compare_config(&in, config, error);
     input_close(&in);
-    return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "%s", run->place);
+    return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "%s", run->work_path);
 }
 
 /* --- Opening and closing ------------------------------------------------------------------------------------- */
 
-/* The folder appears with config.json in it, so that there is never one that nobody can tell the run of. */
+/* The folder appears with config.json in it, so that every run folder can be identified. */
 static ft_status make_folder(run_folder *run, const buf *config, ft_error *error) {
     outfolder out;
-    if (strcmp(run->path, run->place) != 0) run_remove(run->place); /* a replacement that was never finished */
-    FT_TRY(outfolder_open(run->place, &out, error));
+    if (strcmp(run->path, run->work_path) != 0) run_remove(run->work_path); /* of an interrupted replacement */
+    FT_TRY(outfolder_open(run->work_path, &out, error));
     char *path = join(out.temporary, "config.json");
     ft_status status = path != NULL ? outfile_write(path, config->data, config->length, error) : FT_NOMEM(error);
     free(path);
@@ -211,17 +212,17 @@ static ft_status make_folder(run_folder *run, const buf *config, ft_error *error
     return FT_OK;
 }
 
-/* Gone with the process, however it ends. */
+/* The lock ends with the process, however it ends. */
 static ft_status lock_folder(run_folder *run, ft_error *error) {
-    run->lock = open(run->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (run->lock < 0) return ft_fail_file(error, run->place, "cannot open the folder", errno);
+    run->lock = open(run->work_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run->lock < 0) return ft_fail_file(error, run->work_path, "cannot open the folder", errno);
     if (flock(run->lock, LOCK_EX | LOCK_NB) == 0) return FT_OK;
-    if (errno != EWOULDBLOCK) return FT_OK; /* a file system without locks has to do without */
-    return ft_fail(error, FT_ERR_USAGE, "%s: another process is at work on this run", run->place);
+    if (errno != EWOULDBLOCK) return FT_OK; /* a file system without locks */
+    return ft_fail(error, FT_ERR_USAGE, "%s: locked: another process works on this run", run->work_path);
 }
 
-/* A process that was killed may have left half a line. */
-static void cut_half_line(FILE *log) {
+/* Removes a partial last line, which a killed process may have left. */
+static void cut_partial_line(FILE *log) {
     if (fseek(log, 0, SEEK_END) != 0) return;
     long end = ftell(log), size = end;
     while (end > 0 && fseek(log, end - 1, SEEK_SET) == 0 && fgetc(log) != '\n') end--;
@@ -235,32 +236,32 @@ static ft_status open_log(run_folder *run, ft_error *error) {
     run->log = fopen(path, "a+e");
     ft_status status = run->log != NULL ? FT_OK : ft_fail_file(error, path, "cannot write", errno);
     free(path);
-    if (status == FT_OK) cut_half_line(run->log);
+    if (status == FT_OK) cut_partial_line(run->log);
     return status;
 }
 
-static ft_status open_place(const run_wish *wish, const buf *config, run_folder *run, ft_error *error) {
-    FT_TRY(check_place(run, wish, error));
-    if (!wish->is_resumed) FT_TRY(make_folder(run, config, error));
+static ft_status open_work_path(const run_mode *mode, const buf *config, run_folder *run, ft_error *error) {
+    FT_TRY(check_paths(run, mode, error));
+    if (!mode->is_resumed) FT_TRY(make_folder(run, config, error));
     FT_TRY(lock_folder(run, error));
-    if (wish->is_resumed) FT_TRY(check_config(run, config, error));
-    remove_entries(run->place, true);
-    run->is_complete = has_file(run->place, "metrics.json") && has_file(run->place, "predictor.ftm");
+    if (mode->is_resumed) FT_TRY(check_config(run, config, error));
+    remove_entries(run->work_path, true);
+    run->is_complete = has_file(run->work_path, "metrics.json") && has_file(run->work_path, "predictor.ftm");
     return open_log(run, error);
 }
 
-ft_status run_open(const char *path, const run_wish *wish, const buf *config, run_folder *run, ft_error *error) {
+ft_status run_open(const char *path, const run_mode *mode, const buf *config, run_folder *run, ft_error *error) {
     *run = (run_folder){.lock = -1};
-    ft_status status = find_place(path, wish, run, error);
-    if (status == FT_OK) status = open_place(wish, config, run, error);
+    ft_status status = find_paths(path, mode, run, error);
+    if (status == FT_OK) status = open_work_path(mode, config, run, error);
     if (status != FT_OK) run_close(run);
     return status;
 }
 
 void run_close(run_folder *run) {
     if (run->log != NULL) fclose(run->log);
-    if (run->place != NULL && run->is_new && !run->is_complete && !has_file(run->place, "checkpoint.bin"))
-        run_remove(run->place);
+    if (run->work_path != NULL && run->is_new && !run->is_complete && !has_file(run->work_path, "checkpoint.bin"))
+        run_remove(run->work_path);
     if (run->lock >= 0) close(run->lock);
     free_paths(run);
     *run = (run_folder){.lock = -1};
@@ -269,7 +270,8 @@ void run_close(run_folder *run) {
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
 char *run_file(const run_folder *run, const char *name) {
-    return join(run->place, name);
+    assert(run->work_path != NULL);
+    return join(run->work_path, name);
 }
 
 ft_status run_write(const run_folder *run, const char *name, const void *bytes, size_t size, ft_error *error) {
@@ -306,23 +308,24 @@ void run_log(run_folder *run, json_t *line) {
 }
 
 ft_status run_check_log(const run_folder *run, ft_error *error) {
-    return run->log_code == 0 ? FT_OK : ft_fail_file(error, run->place, "cannot write log.jsonl", run->log_code);
+    return run->log_code == 0 ? FT_OK : ft_fail_file(error, run->work_path, "cannot write log.jsonl", run->log_code);
 }
 
-/* --- The end ------------------------------------------------------------------------------------------------- */
+/* --- Finishing ------------------------------------------------------------------------------------------------ */
 
-/* Puts the new folder in the place of the old one, in one step where the kernel can, and removes the old one. */
-static ft_status take_name(const run_folder *run, ft_error *error) {
-    if (strcmp(run->path, run->place) == 0) return FT_OK;
-    if (renameat2(AT_FDCWD, run->place, AT_FDCWD, run->path, RENAME_EXCHANGE) == 0) {
-        run_remove(run->place);
+/* Replaces the old folder by the new one, atomically where the kernel can, and removes the old one. */
+static ft_status replace_old(const run_folder *run, ft_error *error) {
+    if (strcmp(run->path, run->work_path) == 0) return FT_OK;
+    if (renameat2(AT_FDCWD, run->work_path, AT_FDCWD, run->path, RENAME_EXCHANGE) == 0) {
+        run_remove(run->work_path);
         return FT_OK;
     }
     char *old;
     if (asprintf(&old, "%s.old", run->path) < 0) return FT_NOMEM(error);
     ft_status status = FT_OK;
-    if (rename(run->path, old) != 0 || rename(run->place, run->path) != 0)
-        status = ft_fail_file(error, run->path, "cannot replace it; the new run is complete and beside it", errno);
+    if (rename(run->path, old) != 0 || rename(run->work_path, run->path) != 0)
+        status = ft_fail_file(error, run->path,
+                              "cannot be replaced; the new run is complete and stays beside it, in NAME.next", errno);
     else
         run_remove(old);
     free(old);
@@ -330,10 +333,11 @@ static ft_status take_name(const run_folder *run, ft_error *error) {
 }
 
 ft_status run_finish(run_folder *run, ft_error *error) {
+    assert(run->work_path != NULL && run->lock >= 0);
     char *checkpoint = run_file(run, "checkpoint.bin");
     if (checkpoint == NULL) return FT_NOMEM(error);
-    if (unlink(checkpoint) != 0) errno = 0; /* there may be none */
+    if (unlink(checkpoint) != 0) errno = 0; /* it may not exist */
     free(checkpoint);
     run->is_complete = true;
-    return take_name(run, error);
+    return replace_old(run, error);
 }

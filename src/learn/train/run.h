@@ -1,13 +1,13 @@
-/* run.h - the folder of a training run: what is in it, who may write to it, and how it comes to an end.
+/* run.h - the folder of a training run: its files, its lock, and replacing a complete run by a new one.
  *
- *     config.json      what went in: enough to repeat the run
- *     log.jsonl        what happened, a JSON object a line; the only file with times in it
- *     checkpoint.bin   while it runs: from where it can go on
- *     predictor.ftm    the result
- *     metrics.json     how good it is; written last: a run that has it is complete
+ *     config.json      inputs of the run: enough to repeat it
+ *     log.jsonl        events, one JSON object a line; the only file with times in it
+ *     checkpoint.bin   while it runs: the state to resume from
+ *     predictor.ftm    the trained predictor
+ *     metrics.json     its scores; written last: a run that has it is complete
  *
- * A folder appears with its config.json in it. One that is to take the place of another is filled beside it, as
- * NAME.next, and takes the name when it is complete. The folder is locked while a process works in it. */
+ * A folder appears with config.json in it. A run that replaces another one is written to NAME.next beside it and gets
+ * the name when it is complete. The folder is locked while a process works in it. */
 #ifndef LEARN_RUN_H
 #define LEARN_RUN_H
 
@@ -19,37 +19,37 @@
 #include "foretell/status.h"
 
 typedef struct run_folder {
-    char *path;  /* as it is called */
-    char *place; /* where it is meanwhile: `path`, or "path.next" */
-    int lock;    /* an open folder, or -1 */
+    char *path;      /* the final path */
+    char *work_path; /* the path until the run is complete: `path`, or "path.next" */
+    int lock;        /* file descriptor of the folder, or -1 */
     FILE *log;
     int log_code; /* errno of the first line that could not be written; 0: none */
     bool is_new;  /* made by this process */
     bool is_complete;
 } run_folder;
 
-typedef struct run_wish {
-    bool is_resumed; /* a run that was stopped goes on */
-    bool is_forced;  /* a run that is there may be replaced */
-} run_wish;
+typedef struct run_mode {
+    bool is_resumed; /* an interrupted run is resumed */
+    bool is_forced;  /* an existing run may be replaced */
+} run_mode;
 
-/* Whether a run may go where it is asked to; says so before anything long begins. */
-ft_status run_check(const char *path, const run_wish *wish, ft_error *error);
-/* Makes the folder, or opens the one to go on with, whose config.json must be the same as `config` (a JSON object). */
-ft_status run_open(const char *path, const run_wish *wish, const buf *config, run_folder *run, ft_error *error);
-/* Closes the folder. One that this process made is removed again unless there is something to go on from. */
+/* Checks, before anything slow starts, that a run may be written to `path`. */
+ft_status run_check(const char *path, const run_mode *mode, ft_error *error);
+/* Makes the folder, or opens the one to resume, whose config.json must equal `config` (a JSON object). */
+ft_status run_open(const char *path, const run_mode *mode, const buf *config, run_folder *run, ft_error *error);
+/* Closes the folder. A folder made by this process is removed unless there is something to resume from. */
 void run_close(run_folder *run);
 
-/* The path of a file in it; the caller frees it. NULL when out of memory. */
+/* The path of a file in the folder; the caller frees it. NULL when out of memory. */
 char *run_file(const run_folder *run, const char *name);
-/* Writes one of its files, whole or not at all. */
+/* Writes one of the files, whole or not at all. */
 ft_status run_write(const run_folder *run, const char *name, const void *bytes, size_t size, ft_error *error);
-/* Writes a line of the log with the time before it; takes over the reference. A failure is kept for run_check_log. */
+/* Writes a line of the log with a timestamp; takes over the reference. run_check_log reports a failure. */
 void run_log(run_folder *run, json_t *line);
 ft_status run_check_log(const run_folder *run, ft_error *error);
-/* Removes the files of a run and its folder, when nothing else is in it. */
+/* Removes the files of a run, and the folder when no other file is in it. */
 void run_remove(const char *folder);
-/* Everything is written: removes the checkpoint and gives the folder its name. */
+/* Call when all files are written: removes the checkpoint and moves the folder to its final path. */
 ft_status run_finish(run_folder *run, ft_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* run_config.c - reading the settings of a family, and writing down what went into a run. */
+/* run_config.c - parses the settings of a family, and writes config.json. */
 #include "learn/train/run_config.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static uint32_t depth_of(const json_t *value) {
     return deepest + 1;
 }
 
-/* The same settings in another order are the same settings. */
+/* Settings are equal whatever the order of their keys. */
 static ft_status sort_keys(json_t **value, ft_error *error) {
     char *text = json_dumps(*value, JSON_SORT_KEYS | JSON_COMPACT);
     if (text == NULL) return FT_NOMEM(error);
@@ -43,13 +43,13 @@ static ft_status sort_keys(json_t **value, ft_error *error) {
 static ft_status apply(json_t *config, const char *setting, ft_error *error) {
     const char *equal = strchr(setting, '=');
     if (equal == NULL || equal == setting)
-        return ft_fail(error, FT_ERR_USAGE, "'%s' is no setting: want KEY=VALUE", setting);
+        return ft_fail(error, FT_ERR_USAGE, "'%s' is not a setting: write KEY=VALUE", setting);
     char *key = strndup(setting, (size_t)(equal - setting));
     json_t *value = json_loads(equal + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
     if (value == NULL) value = json_string(equal + 1);
     int failed = key == NULL || value == NULL || json_object_set_new(config, key, value) != 0;
     free(key);
-    return failed ? ft_fail(error, FT_ERR_USAGE, "'%s' cannot be a setting: it is not UTF-8", setting) : FT_OK;
+    return failed ? ft_fail(error, FT_ERR_USAGE, "'%s' is not a setting: not UTF-8", setting) : FT_OK;
 }
 
 static ft_status parse(const char *text, json_t **found, ft_error *error) {
@@ -57,7 +57,7 @@ static ft_status parse(const char *text, json_t **found, ft_error *error) {
         return ft_fail(error, FT_ERR_LIMIT, "is longer than %d bytes", CONFIG_MAX_BYTES);
     FT_TRY(json_parse(text, strlen(text), found, error));
     if (json_is_object(*found)) return FT_OK;
-    return ft_fail(error, FT_ERR_USAGE, "is %s, but an object is expected, as {\"depth\": 6}", json_kind(*found));
+    return ft_fail(error, FT_ERR_USAGE, "is %s, but an object is expected, like {\"depth\": 6}", json_kind(*found));
 }
 
 ft_status config_parse(const char *text, const char *const *settings, uint32_t setting_count, json_t **config,
@@ -66,7 +66,7 @@ ft_status config_parse(const char *text, const char *const *settings, uint32_t s
     ft_status status = parse(text != NULL ? text : "{}", &found, error);
     for (uint32_t i = 0; i < setting_count && status == FT_OK; i++) status = apply(found, settings[i], error);
     if (status == FT_OK && depth_of(found) > CONFIG_MAX_DEPTH)
-        status = ft_fail(error, FT_ERR_LIMIT, "is nested more than %d deep", CONFIG_MAX_DEPTH);
+        status = ft_fail(error, FT_ERR_LIMIT, "is nested more than %d levels deep", CONFIG_MAX_DEPTH);
     if (status == FT_OK) status = sort_keys(&found, error);
     if (status == FT_OK) {
         *config = found;
@@ -85,7 +85,7 @@ static void write_split(json_writer *w, const ft_split *split) {
     jsonw_close(w);
 }
 
-/* Runs without one have the same text as ever. */
+/* Omitted when no filter is set: such runs keep the identity that they had before filters existed. */
 static void write_filter(json_writer *w, const ft_time_filter *filter) {
     if (!filter_is_set(filter)) return;
     jsonw_key(w, "filter");
@@ -105,7 +105,7 @@ static void write_data(json_writer *w, const ft_dataset *data) {
     jsonw_close(w);
 }
 
-/* How many rows each use has. */
+/* The number of rows per use. */
 static void write_rows(json_writer *w, const fitset *rows) {
     jsonw_key(w, "rows");
     jsonw_open_object(w, JSON_LINE);
@@ -120,7 +120,7 @@ static void write_rows(json_writer *w, const fitset *rows) {
     jsonw_close(w);
 }
 
-/* As they are asked for. */
+/* The list as it is written in --metric. */
 static void write_metrics(json_writer *w, const fit_set *set) {
     buf list = {0};
     buf_text(&list, set->metric);

@@ -1,7 +1,7 @@
-/* run_config.h - config.json: everything that went into a run, so that it can be repeated and told from others.
+/* run_config.h - config.json: all inputs of a run, so that it can be repeated and identified.
  *
- * Nothing in it depends on the machine, the folder, the time or the number of threads: the same inputs give the same
- * bytes, and their hash is the identity that checkpoints are bound to. */
+ * It depends on neither machine, folder, time nor number of threads: the same inputs yield the same bytes, whose hash
+ * is the identity that checkpoints are bound to. */
 #ifndef LEARN_RUN_CONFIG_H
 #define LEARN_RUN_CONFIG_H
 
@@ -11,8 +11,8 @@
 
 enum { RUN_VERSION = 1, CONFIG_MAX_BYTES = 1 << 20, CONFIG_MAX_DEPTH = 8 };
 
-/* The family's own settings: JSON text (NULL: an empty object), and "key=value" on top of it. The caller gives them
- * back with json_decref. */
+/* The family's settings: JSON text (NULL: an empty object), overridden by "key=value" items. The caller releases
+ * *config with json_decref. */
 ft_status config_parse(const char *text, const char *const *settings, uint32_t setting_count, json_t **config,
                        ft_error *error);
 

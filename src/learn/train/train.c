@@ -1,7 +1,6 @@
-/* train.c - a training run from beginning to end: check, fit, calibrate, score, write.
+/* train.c - a training run: checks the options, fits, calibrates, scores and writes.
  *
- * It knows nothing of the families but their interface. Everything that can be wrong with what was asked for is found
- * before the run folder is made, so that a mistake leaves nothing behind. */
+ * All errors in the options are found before the run folder is made, so that a mistake leaves nothing behind. */
 #include "learn/train/train.h"
 
 #include <stdlib.h>
@@ -10,8 +9,8 @@
 #include "base/error.h"
 #include "foretell/foretell.h"
 #include "learn/score/filter.h"
-#include "learn/train/result.h"
 #include "learn/train/run_config.h"
+#include "learn/train/train_output.h"
 
 static const double CHECKPOINT_INTERVAL_S = 5;
 
@@ -23,29 +22,28 @@ typedef struct job {
     const ft_dataset *data;
     const ft_train_options *options;
     const char *folder;
-    run_wish wish;
+    run_mode mode;
     double interval_s;
     ft_error *error;
-    /* found on the way */
+    /* computed */
     const family *family;
     json_t *config;
     ft_split split;
     fitset rows;
     buf config_text;
     run_folder run;
-    keeper keeper;
+    fit_session session;
     pool *threads;
 } job;
 
-/* --- What is asked for --------------------------------------------------------------------------------------- */
+/* --- Options ------------------------------------------------------------------------------------------------- */
 
 ft_status train_family(const char *name, const family **found, ft_error *error) {
     *found = name != NULL ? family_find(name) : families[0];
     if (*found != NULL) return FT_OK;
     buf names = {0};
     for (uint32_t i = 0; i < ft_family_count(); i++) buf_format(&names, "%s%s", i > 0 ? ", " : "", ft_family_name(i));
-    ft_fail(error, FT_ERR_USAGE, "there is no family '%s'; there are %s", name,
-            names.data != NULL ? names.data : "none");
+    ft_fail(error, FT_ERR_USAGE, "no family '%s'; the families are %s", name, names.data != NULL ? names.data : "none");
     buf_free(&names);
     return FT_ERR_USAGE;
 }
@@ -54,17 +52,17 @@ static ft_status prepare(job *j) {
     const ft_train_options *o = j->options;
     const char *metric = o->metric != NULL ? o->metric : "time_us", *split = o->split != NULL ? o->split : "random";
     FT_TRY(train_family(o->family, &j->family, j->error));
-    if (j->folder != NULL) FT_TRY(run_check(j->folder, &j->wish, j->error));
+    if (j->folder != NULL) FT_TRY(run_check(j->folder, &j->mode, j->error));
     FT_TRY(config_parse(o->config, o->settings, o->setting_count, &j->config, j->error));
     FT_TRY(ft_split_make(j->data, split, o->seed, &j->split, j->error));
     FT_TRY(filter_split(&o->filter, j->data, &j->split, j->error));
     if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
-        return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
-                       j->family->name, j->family->metric, metric);
+        return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' predicts %s, not %s: use --metric %s", j->family->name,
+                       j->family->metric, metric, j->family->metric);
     if (strchr(metric, ',') != NULL && !family_can(j->family, FAMILY_MULTI_METRIC))
         return ft_fail(j->error, FT_ERR_USAGE,
-                       "the family '%s' learns one metric at a time: train it once for each of %s, and put the files "
-                       "into one with 'foretell bundle'",
+                       "the family '%s' learns one metric at a time: train it once for each of %s, and join the files "
+                       "with 'foretell bundle'",
                        j->family->name, metric);
     FT_TRY(fitset_make(j->data, &j->split, metric, family_can(j->family, FAMILY_OPERATORS), &j->rows, j->error));
     if (family_can(j->family, FAMILY_FEW_PARAMETERS)) fitset_calibrate_on_all(&j->rows);
@@ -82,49 +80,49 @@ static ft_status prepare(job *j) {
 static void log_start(job *j) {
     run_log(&j->run,
             json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "event", "start", "version", ft_version_string(), "is_resumed",
-                      j->keeper.state != NULL, "threads", (json_int_t)pool_threads(j->threads), "train",
+                      j->session.state != NULL, "threads", (json_int_t)pool_threads(j->threads), "train",
                       (json_int_t)j->rows.set.train.count, "valid", (json_int_t)j->rows.set.valid.count));
 }
 
 static ft_status fit(job *j, void **fitted) {
     fit_context context = {.config = j->config, .seed = j->options->seed, .threads = j->threads};
-    keeper_serve(&j->keeper, &context);
+    fit_session_connect(&j->session, &context);
     FT_TRY(j->family->fit(&j->rows.set, &context, fitted, j->error));
     run_log(&j->run, json_pack("{s:s}", "event", "fitted"));
     return FT_OK;
 }
 
-static ft_status write_result(job *j, const result *r) {
-    FT_TRY(run_write(&j->run, "predictor.ftm", r->predictor.data, r->predictor.length, j->error));
+static ft_status write_files(job *j, const train_output *out) {
+    FT_TRY(run_write(&j->run, "predictor.ftm", out->predictor.data, out->predictor.length, j->error));
     FT_TRY(run_check_log(&j->run, j->error));
-    return run_write(&j->run, "metrics.json", r->metrics.data, r->metrics.length, j->error);
+    return run_write(&j->run, "metrics.json", out->metrics.data, out->metrics.length, j->error);
 }
 
 static ft_status finish(job *j, const void *fitted, ft_evaluation *tested) {
-    const result_facts facts = {.family = j->family,
-                                .model = fitted,
-                                .rows = &j->rows,
-                                .split = &j->split,
-                                .seed = j->options->seed,
-                                .threads = j->options->threads,
-                                .is_untested = j->options->is_untested,
-                                .keeper = &j->keeper};
-    result r;
-    FT_TRY(result_make(&facts, &r, j->error));
+    const train_output_inputs inputs = {.family = j->family,
+                                        .model = fitted,
+                                        .rows = &j->rows,
+                                        .split = &j->split,
+                                        .seed = j->options->seed,
+                                        .threads = j->options->threads,
+                                        .is_untested = j->options->is_untested,
+                                        .session = &j->session};
+    train_output out;
+    FT_TRY(train_output_make(&inputs, &out, j->error));
     run_log(&j->run, json_pack("{s:s}", "event", "complete"));
-    ft_status status = write_result(j, &r);
+    ft_status status = write_files(j, &out);
     if (status == FT_OK) status = run_finish(&j->run, j->error);
     if (status == FT_OK && tested != NULL) {
-        *tested = r.tested;
-        r.tested = (ft_evaluation){0};
+        *tested = out.tested;
+        out.tested = (ft_evaluation){0};
     }
-    result_free(&r);
+    train_output_free(&out);
     return status;
 }
 
 static ft_status fit_and_finish(job *j, ft_evaluation *tested) {
     void *fitted = NULL;
-    FT_TRY(keeper_open(&j->keeper, j->error));
+    FT_TRY(fit_session_open(&j->session, j->error));
     FT_TRY(pool_new(j->options->threads, &j->threads, j->error));
     log_start(j);
     ft_status status = fit(j, &fitted);
@@ -133,35 +131,36 @@ static ft_status fit_and_finish(job *j, ft_evaluation *tested) {
     return status;
 }
 
-/* The run was asked to stop: what the family saved last must be on the disk. */
-static ft_status keep_for_later(job *j) {
+/* The run was asked to stop: brings the last state that the family saved to disk. */
+static ft_status stop(job *j) {
     ft_error failure;
-    if (keeper_flush(&j->keeper, &failure) != FT_OK)
+    if (fit_session_flush(&j->session, &failure) != FT_OK)
         return ft_fail(j->error, failure.status, "stopped, and the checkpoint could not be written: %s",
                        failure.message);
     run_log(&j->run, json_pack("{s:s}", "event", "stopped"));
-    if (j->keeper.state == NULL)
-        return ft_fail(j->error, FT_ERR_CANCELLED, "%s: stopped before there was anything to go on from", j->folder);
-    return ft_fail(j->error, FT_ERR_CANCELLED, "%s: stopped; the same command with --resume goes on from here",
+    if (j->session.state == NULL)
+        return ft_fail(j->error, FT_ERR_CANCELLED,
+                       "%s: stopped before the first checkpoint: there is nothing to resume", j->folder);
+    return ft_fail(j->error, FT_ERR_CANCELLED, "%s: stopped; the same command with --resume continues the run",
                    j->folder);
 }
 
 static ft_status run(job *j, ft_evaluation *tested) {
-    FT_TRY(run_open(j->folder, &j->wish, &j->config_text, &j->run, j->error));
-    if (j->run.is_complete) return run_finish(&j->run, j->error); /* stopped between its last file and its end */
-    j->keeper = (keeper){.run = &j->run,
-                         .identity = hash_bytes(j->config_text.data, j->config_text.length),
-                         .interval_s = j->interval_s,
-                         .progress = j->options->progress,
-                         .user = j->options->user};
+    FT_TRY(run_open(j->folder, &j->mode, &j->config_text, &j->run, j->error));
+    if (j->run.is_complete) return run_finish(&j->run, j->error); /* interrupted after its last file was written */
+    j->session = (fit_session){.run = &j->run,
+                               .identity = hash_bytes(j->config_text.data, j->config_text.length),
+                               .interval_s = j->interval_s,
+                               .progress = j->options->progress,
+                               .user = j->options->user};
     ft_status status = fit_and_finish(j, tested);
-    if (status == FT_ERR_CANCELLED) status = keep_for_later(j);
+    if (status == FT_ERR_CANCELLED) status = stop(j);
     pool_free(j->threads);
-    keeper_free(&j->keeper);
+    fit_session_free(&j->session);
     return status;
 }
 
-static void forget(job *j) {
+static void free_job(job *j) {
     buf_free(&j->config_text);
     fitset_free(&j->rows);
     ft_split_free(&j->split);
@@ -173,7 +172,7 @@ ft_status train_run(const ft_dataset *data, const char *run_folder, const ft_tra
     job j = {.data = data,
              .options = options,
              .folder = run_folder,
-             .wish = {.is_resumed = options->is_resumed, .is_forced = options->is_forced},
+             .mode = {.is_resumed = options->is_resumed, .is_forced = options->is_forced},
              .interval_s = interval_s,
              .run = {.lock = -1},
              .error = error};
@@ -183,14 +182,14 @@ ft_status train_run(const ft_dataset *data, const char *run_folder, const ft_tra
         status = run(&j, tested);
         run_close(&j.run);
     }
-    forget(&j);
+    free_job(&j);
     return status;
 }
 
 ft_status train_check(const ft_dataset *data, const ft_train_options *options, ft_error *error) {
     job j = {.data = data, .options = options, .run = {.lock = -1}, .error = error};
     ft_status status = prepare(&j);
-    forget(&j);
+    free_job(&j);
     return status;
 }
 

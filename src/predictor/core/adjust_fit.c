@@ -263,7 +263,7 @@ static ft_status fit(const fitting *f, adjust_kind kind, double *misfit, ft_erro
     f->center[0] = median_left(f);
     a->weights[0] = (float)f->center[0];
     *misfit = 0;
-    if (f->count < ADJUST_LEAST_REFIT) return FT_OK;
+    if (f->count < ADJUST_MIN_REFIT) return FT_OK;
     if (kind == ADJUST_SCALE) {
         /* Little noise: then most count as far off, and what comes out is near a median. */
         const prior still = {.terms = 1e-9, .sizes = 1e-9, .flags = 1e-9, .noise = 0.0004};

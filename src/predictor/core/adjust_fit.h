@@ -33,7 +33,7 @@ typedef enum adjust_kind {
     ADJUST_REPRICE /* all weights, from prices of the terms that are fitted first: for devices unlike any known one */
 } adjust_kind;
 
-enum { ADJUST_LEAST_REFIT = 5 }; /* measurements: with fewer there is nothing but scale */
+enum { ADJUST_MIN_REFIT = 5 }; /* measurements: with fewer there is nothing but scale */
 
 /* Sets the weights. *misfit is the negative logarithm of the evidence (0 for scale); may be NULL. */
 ft_status adjust_fit(adjustment *a, adjust_kind kind, const adjust_case *const *cases, uint32_t count, double *misfit,

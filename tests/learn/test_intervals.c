@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "learn/score/calibrate.h"
+#include "learn/score/intervals.h"
 #include "support/failing.h"
 
-static void test_quantile_is_a_rank(void **state) {
+static void calibration_quantile_is_a_rank(void **state) {
     (void)state;
     double scores[200];
     for (uint32_t n = 1; n <= 200; n++) {
@@ -27,7 +27,7 @@ static calibrate_row make_row(uint32_t device, double error, double spread) {
     return (calibrate_row){.device = device, .measured = 10 * exp(error), .predicted = 10, .spread = spread};
 }
 
-static void test_devices_have_their_own(void **state) {
+static void calibration_devices_have_their_own(void **state) {
     (void)state;
     enum { COUNT = 99 };
     calibrate_row rows[2 * COUNT];
@@ -42,9 +42,9 @@ static void test_devices_have_their_own(void **state) {
     assert_float_equal(q90[1], 1.82, 1e-9);
 }
 
-static void test_few_rows_share(void **state) {
+static void calibration_few_rows_share(void **state) {
     (void)state;
-    enum { MANY = 200, FEW = CALIBRATE_LEAST_ROWS - 1 };
+    enum { MANY = 200, FEW = CALIBRATE_MIN_ROWS - 1 };
     calibrate_row rows[MANY + FEW];
     for (uint32_t i = 0; i < MANY; i++) rows[i] = make_row(0, 0.01, 1);
     for (uint32_t i = 0; i < FEW; i++) rows[MANY + i] = make_row(2, 0.5, 1);
@@ -56,7 +56,7 @@ static void test_few_rows_share(void **state) {
     assert_float_equal(q90[2], 0.5, 1e-9);
 }
 
-static void test_exact_predictions_keep_an_interval(void **state) {
+static void calibration_exact_predictions_keep_an_interval(void **state) {
     (void)state;
     calibrate_row row = make_row(0, 0, 0.1);
     double q90 = 0;
@@ -65,7 +65,7 @@ static void test_exact_predictions_keep_an_interval(void **state) {
     assert_true(q90 > 0 && q90 < 1e-3);
 }
 
-static void test_bad_rows_are_refused(void **state) {
+static void calibration_bad_rows_are_refused(void **state) {
     (void)state;
     const calibrate_row bad[] = {
         {.device = 1, .measured = 1, .predicted = 1, .spread = 1},
@@ -84,7 +84,7 @@ static void test_bad_rows_are_refused(void **state) {
 }
 
 /* Errors that grow with a spread which the predictor knows: the promise holds for the narrow and the wide half. */
-static void test_new_rows_are_covered(void **state) {
+static void calibration_new_rows_are_covered(void **state) {
     (void)state;
     enum { COUNT = 20000 };
     calibrate_row *rows = calloc(COUNT, sizeof *rows);
@@ -105,7 +105,7 @@ static void test_new_rows_are_covered(void **state) {
     free(rows);
 }
 
-static void test_no_memory(void **state) {
+static void calibration_no_memory(void **state) {
     (void)state;
     calibrate_row row = make_row(0, 0.1, 0.1);
     double q90;
@@ -115,15 +115,72 @@ static void test_no_memory(void **state) {
     assert_int_equal(status, FT_ERR_NOMEM);
 }
 
+enum { VALUES = 400 };
+
+static bootstrap_result resample(const double *values, const uint32_t *groups, uint32_t group_count, uint64_t seed) {
+    bootstrap_result result;
+    ft_error error;
+    assert_int_equal(bootstrap(values, groups, group_count, seed, 3, &result, &error), FT_OK);
+    return result;
+}
+
+/* Of 400 normal values with deviation 1, the mean is known to +-1.96 / 20. */
+static void bootstrap_width_is_that_of_the_normal_approximation(void **state) {
+    (void)state;
+    double values[VALUES], sum = 0;
+    rng generator;
+    rng_init(&generator, 5, 0);
+    for (int i = 0; i < VALUES; i++) sum += values[i] = 2 + rng_normal(&generator);
+    const uint32_t group = VALUES;
+    bootstrap_result r = resample(values, &group, 1, 1);
+    assert_true(fabs(r.mean - sum / VALUES) < 1e-12);
+    assert_true(fabs((r.mean - r.lo) - 0.098) < 0.015 && fabs((r.hi - r.mean) - 0.098) < 0.015);
+}
+
+static void bootstrap_repeats_for_a_seed(void **state) {
+    (void)state;
+    const double values[] = {1, 5, 2, 8, 3, 9};
+    const uint32_t group = 6;
+    bootstrap_result a = resample(values, &group, 1, 1), b = resample(values, &group, 1, 1),
+                     c = resample(values, &group, 1, 2);
+    assert_true(a.lo == b.lo && a.hi == b.hi && a.mean == b.mean);
+    assert_true(a.lo != c.lo || a.hi != c.hi);
+}
+
+/* Groups weigh the same, however large; within groups that are all the same, there is nothing to be unsure of. */
+static void bootstrap_groups_weigh_the_same(void **state) {
+    (void)state;
+    const double values[] = {1, 1, 1, 1, 3};
+    const uint32_t groups[] = {4, 1};
+    bootstrap_result r = resample(values, groups, 2, 1);
+    assert_true(r.mean == 2 && r.lo == 2 && r.hi == 2);
+}
+
+static void bootstrap_reports_lack_of_memory(void **state) {
+    (void)state;
+    const double value = 1;
+    const uint32_t group = 1;
+    bootstrap_result r;
+    ft_error error;
+    failing_start(0);
+    ft_status status = bootstrap(&value, &group, 1, 1, 1, &r, &error);
+    assert_true(failing_stop());
+    assert_int_equal(status, FT_ERR_NOMEM);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quantile_is_a_rank),
-        cmocka_unit_test(test_devices_have_their_own),
-        cmocka_unit_test(test_few_rows_share),
-        cmocka_unit_test(test_exact_predictions_keep_an_interval),
-        cmocka_unit_test(test_bad_rows_are_refused),
-        cmocka_unit_test(test_new_rows_are_covered),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(calibration_quantile_is_a_rank),
+        cmocka_unit_test(calibration_devices_have_their_own),
+        cmocka_unit_test(calibration_few_rows_share),
+        cmocka_unit_test(calibration_exact_predictions_keep_an_interval),
+        cmocka_unit_test(calibration_bad_rows_are_refused),
+        cmocka_unit_test(calibration_new_rows_are_covered),
+        cmocka_unit_test(calibration_no_memory),
+        cmocka_unit_test(bootstrap_width_is_that_of_the_normal_approximation),
+        cmocka_unit_test(bootstrap_repeats_for_a_seed),
+        cmocka_unit_test(bootstrap_groups_weigh_the_same),
+        cmocka_unit_test(bootstrap_reports_lack_of_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("learn/intervals", tests, NULL, NULL);
 }

@@ -179,7 +179,7 @@ static void what_it_cannot_tell_is_counted(void **state) {
     ft_error error;
     const ft_evaluate_options odd = {.setting = "odd=1"};
     assert_int_equal(ft_evaluate(p, data, &odd, &all, &error), FT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "none of 20 records can be told: seernet was not trained on"));
+    assert_non_null(strstr(error.message, "none of 20 records can be predicted: seernet was not trained on"));
     ft_predictor_free(p);
     ft_dataset_free(data);
 }
@@ -193,5 +193,5 @@ int main(void) {
         IN_FOLDER(families_of_one_metric),
         IN_FOLDER(what_it_cannot_tell_is_counted),
     };
-    return cmocka_run_group_tests_name("learn/result", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("learn/train_output", tests, NULL, NULL);
 }

@@ -1,46 +1,47 @@
-/* result.c - calibrates, scores, and writes the predictor down.
+/* train_output.c - calibrates and scores a fitted model, and encodes its files.
  *
- * The predictor is written three times into memory: with quantiles of 1, to see errors and spreads of the calibration
- * rows; with its quantiles, to score it; and with its scores in the header, which is the file. */
-#include "learn/train/result.h"
+ * The predictor is encoded three times: with quantiles of 1, to obtain errors and spreads of the calibration rows; with
+ * its quantiles, to score it; and with its scores in the header, which is the final file. */
+#include "learn/train/train_output.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_writer.h"
-#include "learn/score/calibrate.h"
+#include "learn/score/intervals.h"
 #include "learn/score/metrics.h"
 #include "predictor/core/predictor.h"
 
 enum { METRICS_VERSION = 1 };
 
-/* What there is to know, as it comes to be known. */
 typedef struct maker {
-    const result_facts *facts;
-    result *out;
-    json_t *calibrations[FITSET_MAX_METRICS]; /* of the metric of the set, then of its others; NULL: not known */
+    const train_output_inputs *inputs;
+    train_output *out;
+    json_t *calibrations[FITSET_MAX_METRICS]; /* of set.metric, then set.others; NULL: unknown */
     json_t *accuracy;
     json_t *scores;
     ft_error *error;
 } maker;
 
-/* --- The predictor so far ------------------------------------------------------------------------------------ */
+/* --- Encoding and evaluating --------------------------------------------------------------------------------- */
 
-/* A metric of the set, by its number. */
+/* Metric k of the set: set.metric, then set.others. */
 static predictor_metric metric_of(const maker *m, uint32_t k) {
-    const fitset *rows = m->facts->rows;
+    assert(k <= m->inputs->rows->set.other_count && k < FITSET_MAX_METRICS);
+    const fitset *rows = m->inputs->rows;
     return (predictor_metric){.name = k == 0 ? rows->set.metric : rows->set.others[k - 1],
                               .modes = k == 0 ? rows->modes : rows->other_modes[k - 1],
                               .calibration = m->calibrations[k]};
 }
 
 static uint32_t metric_count(const maker *m) {
-    return 1 + m->facts->rows->set.other_count;
+    return 1 + m->inputs->rows->set.other_count;
 }
 
 static ft_status encode(maker *m) {
-    const result_facts *f = m->facts;
+    const train_output_inputs *f = m->inputs;
     predictor_metric others[FITSET_MAX_METRICS];
     for (uint32_t k = 1; k < metric_count(m); k++) others[k - 1] = metric_of(m, k);
     const predictor_description about = {.metric = metric_of(m, 0),
@@ -60,13 +61,13 @@ static ft_status encode(maker *m) {
     return m->out->predictor.failed ? FT_NOMEM(m->error) : FT_OK;
 }
 
-static ft_status evaluate(maker *m, const ft_split *split, ft_split_part part, keeper_range range,
+static ft_status evaluate(maker *m, const ft_split *split, ft_split_part part, fit_session_range range,
                           ft_evaluation *found) {
-    const result_facts *f = m->facts;
+    const train_output_inputs *f = m->inputs;
     ft_predictor *predictor;
-    range.keeper = f->keeper;
+    range.session = f->session;
     const ft_evaluate_options options = {
-        .split = split, .part = part, .threads = f->threads, .progress = keeper_progress, .user = &range};
+        .split = split, .part = part, .threads = f->threads, .progress = fit_session_progress, .user = &range};
     FT_TRY(ft_predictor_open_memory(m->out->predictor.data, m->out->predictor.length, "the new predictor", &predictor,
                                     m->error));
     ft_status status = ft_evaluate(predictor, f->rows->set.data, &options, found, m->error);
@@ -77,8 +78,8 @@ static ft_status evaluate(maker *m, const ft_split *split, ft_split_part part, k
 /* --- Intervals ----------------------------------------------------------------------------------------------- */
 
 /* {"adreno-640": {"q90": 1.7, "n": 1213}, ...} */
-static ft_status tell_calibration(maker *m, uint32_t metric, const double *q90, const uint32_t *counts) {
-    const fit_set *set = &m->facts->rows->set;
+static ft_status store_calibration(maker *m, uint32_t metric, const double *q90, const uint32_t *counts) {
+    const fit_set *set = &m->inputs->rows->set;
     json_decref(m->calibrations[metric]);
     m->calibrations[metric] = json_object();
     for (uint32_t d = 0; d < set->device_count; d++) {
@@ -89,54 +90,55 @@ static ft_status tell_calibration(maker *m, uint32_t metric, const double *q90, 
     return FT_OK;
 }
 
-/* With a quantile of 1 the interval is one spread wide on either side. */
-static ft_status calibrate_on(maker *m, const ft_evaluation *seen, double *q90, uint32_t *counts) {
-    const fit_set *set = &m->facts->rows->set;
-    calibrate_row *rows = calloc(seen->case_count + 1U, sizeof *rows);
+/* The predictor was encoded with a quantile of 1: log(hi / predicted) is the spread. */
+static ft_status calibrate_on(maker *m, const ft_evaluation *found, double *q90, uint32_t *counts) {
+    const fit_set *set = &m->inputs->rows->set;
+    calibrate_row *rows = calloc(found->case_count + 1U, sizeof *rows);
     if (rows == NULL) return FT_NOMEM(m->error);
     for (uint32_t d = 0; d < set->device_count; d++) counts[d] = 0;
-    for (uint32_t i = 0; i < seen->case_count; i++) {
-        const ft_case *c = &seen->cases[i];
+    for (uint32_t i = 0; i < found->case_count; i++) {
+        const ft_case *c = &found->cases[i];
         uint32_t device = fitset_device(set, ft_dataset_records(set->data)[c->record].device);
         rows[i] = (calibrate_row){
             .device = device, .measured = c->measured, .predicted = c->predicted, .spread = log(c->hi / c->predicted)};
         if (device < set->device_count) counts[device]++;
     }
-    ft_status status = calibrate(rows, seen->case_count, set->device_count, q90, m->error);
+    ft_status status = calibrate(rows, found->case_count, set->device_count, q90, m->error);
     free(rows);
     return status;
 }
 
-/* The quantiles of one metric; those of a metric that could not be looked at are not known. */
-static ft_status calibrate_metric(maker *m, uint32_t metric, const ft_evaluation *seen, double *q90, uint32_t *counts) {
-    while (seen != NULL && strcmp(seen->metric, metric_of(m, metric).name) != 0) seen = seen->next;
-    if (seen == NULL) {
+/* The quantiles of one metric; unknown for a metric that could not be evaluated. */
+static ft_status calibrate_metric(maker *m, uint32_t metric, const ft_evaluation *found, double *q90,
+                                  uint32_t *counts) {
+    while (found != NULL && strcmp(found->metric, metric_of(m, metric).name) != 0) found = found->next;
+    if (found == NULL) {
         json_decref(m->calibrations[metric]);
         m->calibrations[metric] = NULL;
         return FT_OK;
     }
-    FT_TRY(calibrate_on(m, seen, q90, counts));
-    return tell_calibration(m, metric, q90, counts);
+    FT_TRY(calibrate_on(m, found, q90, counts));
+    return store_calibration(m, metric, q90, counts);
 }
 
 static ft_status find_intervals(maker *m, double *q90, uint32_t *counts) {
-    const fitset *rows = m->facts->rows;
-    ft_evaluation seen = {0};
+    const fitset *rows = m->inputs->rows;
+    ft_evaluation found = {0};
     for (uint32_t d = 0; d < rows->set.device_count; d++) q90[d] = 1;
-    for (uint32_t k = 0; k < metric_count(m); k++) FT_TRY(tell_calibration(m, k, q90, counts));
-    if (family_can(m->facts->family, FAMILY_OWN_INTERVALS)) return FT_OK;
+    for (uint32_t k = 0; k < metric_count(m); k++) FT_TRY(store_calibration(m, k, q90, counts));
+    if (family_can(m->inputs->family, FAMILY_OWN_INTERVALS)) return FT_OK;
     FT_TRY(encode(m));
-    const keeper_range range = {.from = KEEPER_FIT_SHARE, .to = 0.96, .what = "calibrating intervals"};
-    FT_TRY(evaluate(m, &rows->calibration, FT_PART_TEST, range, &seen));
+    const fit_session_range range = {.from = FIT_SESSION_SHARE, .to = 0.96, .what = "calibrating intervals"};
+    FT_TRY(evaluate(m, &rows->calibration, FT_PART_TEST, range, &found));
     ft_status status = FT_OK;
     for (uint32_t k = 0; k < metric_count(m) && status == FT_OK; k++)
-        status = calibrate_metric(m, k, &seen, q90, counts);
-    ft_evaluation_free(&seen);
+        status = calibrate_metric(m, k, &found, q90, counts);
+    ft_evaluation_free(&found);
     return status;
 }
 
 static ft_status add_intervals(maker *m) {
-    uint32_t device_count = m->facts->rows->set.device_count;
+    uint32_t device_count = m->inputs->rows->set.device_count;
     double *q90 = calloc(device_count, sizeof *q90);
     uint32_t *counts = calloc(device_count, sizeof *counts);
     ft_status status = q90 != NULL && counts != NULL ? find_intervals(m, q90, counts) : FT_NOMEM(m->error);
@@ -161,7 +163,7 @@ static json_t *score_json(const char *part, const ft_score *score) {
     return object;
 }
 
-/* All scores go to metrics.json; those over all families also go into the header of the predictor. */
+/* All scores go to metrics.json; those over all model families also go to the header of the predictor. */
 static ft_status add_metric_scores(maker *m, ft_split_part part, const ft_evaluation *found) {
     for (uint32_t i = 0; i < found->score_count; i++) {
         json_t *score = score_json(ft_split_part_name(part), &found->scores[i]);
@@ -180,15 +182,15 @@ static ft_status add_scores(maker *m, ft_split_part part, const ft_evaluation *f
 }
 
 static ft_status score(maker *m) {
-    const result_facts *f = m->facts;
+    const train_output_inputs *f = m->inputs;
     ft_evaluation valid = {0};
-    const keeper_range first = {.from = 0.96, .to = 0.98, .what = "scoring the validation part"};
+    const fit_session_range first = {.from = 0.96, .to = 0.98, .what = "scoring the validation part"};
     FT_TRY(evaluate(m, f->split, FT_PART_VALID, first, &valid));
     ft_status status = add_scores(m, FT_PART_VALID, &valid);
     ft_evaluation_free(&valid);
     FT_TRY(status);
     if (f->rows->test_count == 0 || f->is_untested) return FT_OK;
-    const keeper_range second = {.from = 0.98, .to = 1, .what = "scoring the test part"};
+    const fit_session_range second = {.from = 0.98, .to = 1, .what = "scoring the test part"};
     FT_TRY(evaluate(m, f->split, FT_PART_TEST, second, &m->out->tested));
     return add_scores(m, FT_PART_TEST, &m->out->tested);
 }
@@ -201,7 +203,7 @@ static ft_status write_metrics(maker *m) {
             others, json_pack("{s:s, s:O?}", "metric", metric_of(m, k).name, "calibration", m->calibrations[k]));
     }
     json_t *document = json_pack("{s:i, s:s, s:s, s:O?, s:o*, s:O}", "foretell_metrics", METRICS_VERSION, "predictor",
-                                 m->facts->family->name, "metric", m->facts->rows->set.metric, "calibration",
+                                 m->inputs->family->name, "metric", m->inputs->rows->set.metric, "calibration",
                                  m->calibrations[0], "also", others, "results", m->scores);
     if (document == NULL || json_array_size(json_object_get(document, "also")) != metric_count(m) - 1) {
         json_decref(document);
@@ -215,7 +217,7 @@ static ft_status write_metrics(maker *m) {
     return m->out->metrics.failed ? FT_NOMEM(m->error) : FT_OK;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------- */
+/* --- All steps ----------------------------------------------------------------------------------------------- */
 
 static ft_status make(maker *m) {
     FT_TRY(add_intervals(m));
@@ -228,20 +230,20 @@ static ft_status make(maker *m) {
     return write_metrics(m);
 }
 
-ft_status result_make(const result_facts *facts, result *out, ft_error *error) {
-    *out = (result){0};
-    maker m = {.facts = facts, .out = out, .error = error};
+ft_status train_output_make(const train_output_inputs *inputs, train_output *out, ft_error *error) {
+    *out = (train_output){0};
+    maker m = {.inputs = inputs, .out = out, .error = error};
     ft_status status = make(&m);
     for (uint32_t k = 0; k < FITSET_MAX_METRICS; k++) json_decref(m.calibrations[k]);
     json_decref(m.accuracy);
     json_decref(m.scores);
-    if (status != FT_OK) result_free(out);
+    if (status != FT_OK) train_output_free(out);
     return status;
 }
 
-void result_free(result *r) {
-    buf_free(&r->predictor);
-    buf_free(&r->metrics);
-    ft_evaluation_free(&r->tested);
-    *r = (result){0};
+void train_output_free(train_output *out) {
+    buf_free(&out->predictor);
+    buf_free(&out->metrics);
+    ft_evaluation_free(&out->tested);
+    *out = (train_output){0};
 }

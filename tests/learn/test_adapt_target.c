@@ -14,7 +14,7 @@
 
 #include "base/rng.h"
 #include "foretell/foretell.h"
-#include "learn/adapt/adapt_keep.h"
+#include "learn/adapt/adapt_target.h"
 #include "support/factor_model.h"
 #include "support/failing.h"
 #include "support/folder.h"
@@ -96,7 +96,8 @@ static ft_metric_result asked(const ft_predictor *p) {
 /* --- Tests --------------------------------------------------------------------------------------------------- */
 
 static void check_documents(const ft_adaptation *a) {
-    static const char *const parts[] = {"keep: the predictor is as good as usual", "\"method\": \"keep\"", ",keep,"};
+    static const char *const parts[] = {"keep: the predictor is as accurate as on its validation part",
+                                        "\"method\": \"keep\"", ",keep,"};
     for (uint32_t i = FT_TABLE; i <= FT_CSV; i++) {
         ft_style style = ft_style_default();
         ft_error error;
@@ -180,16 +181,17 @@ static void test_what_is_not_kept(void **state) {
 static void test_usual_errors(void **state) {
     (void)state;
     ft_predictor *from = open_made(4);
-    adapt_usual usual;
+    adapt_expected_error usual;
     ft_error error;
-    assert_int_equal(adapt_usual_find(from, 0, &usual, &error), FT_OK);
+    assert_int_equal(adapt_expected_error_read(from, 0, &usual, &error), FT_OK);
     assert_true(usual.mape == 4 && fabs(usual.deviation - 3) < 1e-9);
-    assert_true(adapt_is_usual(&usual, 4 + 2.32 * 3 / 5, 25) && !adapt_is_usual(&usual, 4 + 2.34 * 3 / 5, 25));
-    assert_int_equal(adapt_usual_find(from, 1, &usual, &error), FT_OK); /* of which nothing is told */
-    assert_true(isnan(usual.mape) && adapt_is_usual(&usual, 1000, 25));
+    assert_true(adapt_error_is_expected(&usual, 4 + 2.32 * 3 / 5, 25) &&
+                !adapt_error_is_expected(&usual, 4 + 2.34 * 3 / 5, 25));
+    assert_int_equal(adapt_expected_error_read(from, 1, &usual, &error), FT_OK); /* of which nothing is told */
+    assert_true(isnan(usual.mape) && adapt_error_is_expected(&usual, 1000, 25));
     for (long n = 0;; n++) {
         failing_start(n);
-        ft_status status = adapt_usual_find(from, 0, &usual, &error);
+        ft_status status = adapt_expected_error_read(from, 0, &usual, &error);
         if (!failing_stop()) break;
         assert_int_equal(status, FT_ERR_NOMEM);
     }

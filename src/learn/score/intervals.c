@@ -1,0 +1,120 @@
+/* intervals.c - conformal quantiles by device, and the bootstrap. */
+#include "learn/score/intervals.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+/* Slightly more than 0.9: coverage measured on a few thousand rows fluctuates by a percent, and too narrow an interval
+ * is worse than too wide a one. */
+static const double LEVEL = 0.905;
+/* A predictor that is exact on every calibration row still gets an interval of positive width. */
+static const double MIN_Q90 = 1e-6;
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double calibrate_quantile(double *scores, uint32_t count, double level) {
+    assert(count > 0 && level > 0 && level <= 1);
+    qsort(scores, count, sizeof *scores, by_value);
+    /* 0.9 in binary is slightly more than nine tenths: without the margin (9 + 1) * 0.9 could be rounded up to 10. */
+    double rank = ceil(((double)count + 1) * level - 1e-9);
+    if (rank < 1) rank = 1;
+    return scores[rank < (double)count ? (uint32_t)rank - 1 : count - 1];
+}
+
+static bool is_positive(double value) {
+    return isfinite(value) && value > 0;
+}
+
+/* Collects the scores of a device, or of all of them (device == device_count), in the order of the rows. */
+static uint32_t gather(const calibrate_row *rows, uint32_t count, uint32_t device, uint32_t device_count,
+                       double *scores) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (device != device_count && rows[i].device != device) continue;
+        scores[found++] = fabs(log(rows[i].measured / rows[i].predicted)) / rows[i].spread;
+    }
+    return found;
+}
+
+static ft_status check_rows(const calibrate_row *rows, uint32_t count, uint32_t device_count, ft_error *error) {
+    for (uint32_t i = 0; i < count; i++) {
+        const calibrate_row *row = &rows[i];
+        if (row->device < device_count && is_positive(row->measured) && is_positive(row->predicted) &&
+            is_positive(row->spread))
+            continue;
+        return ft_fail(error, FT_ERR_INTERNAL,
+                       "calibration: predicted %g with spread %g, measured %g: values and spreads must be positive",
+                       row->predicted, row->spread, row->measured);
+    }
+    return FT_OK;
+}
+
+ft_status calibrate(const calibrate_row *rows, uint32_t count, uint32_t device_count, double *q90, ft_error *error) {
+    if (count == 0) return ft_fail(error, FT_ERR_INTERNAL, "calibration: no rows");
+    FT_TRY(check_rows(rows, count, device_count, error));
+    double *scores = malloc(count * sizeof *scores);
+    if (scores == NULL) return FT_NOMEM(error);
+    gather(rows, count, device_count, device_count, scores);
+    double pooled = fmax(calibrate_quantile(scores, count, LEVEL), MIN_Q90);
+    for (uint32_t d = 0; d < device_count; d++) {
+        uint32_t found = gather(rows, count, d, device_count, scores);
+        q90[d] = found < CALIBRATE_MIN_ROWS ? pooled : fmax(calibrate_quantile(scores, found, LEVEL), MIN_Q90);
+    }
+    free(scores);
+    return FT_OK;
+}
+
+/* --- Bootstrap ----------------------------------------------------------------------------------------------- */
+
+/* A thousand resamples locate the ends of the interval well enough; many values need fewer of them. MAX_WORK bounds the
+ * values drawn in total. */
+enum { MAX_DRAWS = 1000, MIN_DRAWS = 200, MAX_WORK = 50000000 };
+
+static uint32_t count_draws(uint64_t value_count) {
+    uint64_t draws = value_count > 0 ? MAX_WORK / value_count : MAX_DRAWS;
+    return draws > MAX_DRAWS ? MAX_DRAWS : draws < MIN_DRAWS ? MIN_DRAWS : (uint32_t)draws;
+}
+
+/* The mean of the group means, of the values themselves (generator NULL) or of a resample. */
+static double mean_of(const double *values, const uint32_t *groups, uint32_t group_count, rng *generator) {
+    double total = 0;
+    for (uint32_t g = 0; g < group_count; g++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < groups[g]; i++) sum += values[generator != NULL ? rng_below(generator, groups[g]) : i];
+        total += sum / groups[g];
+        values += groups[g];
+    }
+    return total / group_count;
+}
+
+ft_status bootstrap(const double *values, const uint32_t *groups, uint32_t group_count, uint64_t seed, uint64_t stream,
+                    bootstrap_result *result, ft_error *error) {
+    uint64_t value_count = 0;
+    rng generator;
+    assert(group_count > 0);
+    for (uint32_t g = 0; g < group_count; g++) {
+        assert(groups[g] > 0);
+        value_count += groups[g];
+    }
+    uint32_t draws = count_draws(value_count);
+    double *means = calloc(draws, sizeof *means);
+    if (means == NULL) return FT_NOMEM(error);
+    rng_init(&generator, seed, stream);
+    for (uint32_t i = 0; i < draws; i++) means[i] = mean_of(values, groups, group_count, &generator);
+    qsort(means, draws, sizeof *means, by_value);
+    *result = (bootstrap_result){
+        .mean = mean_of(values, groups, group_count, NULL),
+        .lo = means[(uint32_t)(0.025 * draws)],
+        .hi = means[draws - 1 - (uint32_t)(0.025 * draws)],
+    };
+    free(means);
+    return FT_OK;
+}
