@@ -52,7 +52,7 @@ killed_and_resumed() {
 
 other_search_is_refused() {
     search one --resume --seed 1 2>message
-    [ $? = 2 ] && grep -q 'is of another search: its seed was 0, and now it is 1' message
+    [ $? = 2 ] && grep -q 'belongs to another search: its seed was 0, now it is 1' message
 }
 
 one_process_at_a_time() {
