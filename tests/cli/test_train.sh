@@ -172,7 +172,7 @@ data_edited_between() {
     train edited --family flops >/dev/null && rm edited/metrics.json
     "$tree/scripts/make-measurements" cg2 61 && "$foretell" import cg cg2 -o data2 --quiet
     exits_with 2 "$foretell" train --data data2 -o edited --family flops --resume 2>message &&
-        grep -q 'begun with data' message
+        grep -q 'started with data' message
 }
 
 # Nothing is left when the wish was wrong.
@@ -210,9 +210,9 @@ point "a run that exists is not touched" run_that_exists
 point "--force replaces it" forced
 point "resuming a complete run changes nothing" resumed_when_complete
 point "other data is not resumed with" data_edited_between
-point "a family that there is not" refused 2 "there is no family 'oracle'" --family oracle
+point "a family that there is not" refused 2 "no family 'oracle'" --family oracle
 point "a metric that there is not" refused 2 "no metric 'power_w'" --metric power_w
-point "a metric that was not measured" refused 2 'to learn from' --metric time_std_us
+point "a metric that was not measured" refused 2 'no training record' --metric time_std_us
 point "a split that there is not" refused 2 'split' --split sideways
 point "a family of architectures that there is not" refused 2 'nosuch' --split family:nosuch
 point "nothing to resume" refused 2 'no such run' --resume

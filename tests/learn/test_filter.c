@@ -111,7 +111,7 @@ static void runs_and_evaluations_are_filtered(void **state) {
     assert_non_null(strstr(error.message, "none of 1 records has the metric")); /* the one without a time */
     const ft_evaluate_options empty = {.metric = "time_us", .filter = {.min_time_us = 20, .max_time_us = 10}};
     assert_int_equal(ft_evaluate(p, data, &empty, &none, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "at least 20 and at most 10 microseconds"));
+    assert_non_null(strstr(error.message, "minimum time, 20 us, exceeds the maximum, 10 us"));
     options.is_resumed = false;
     options.filter = empty.filter;
     assert_int_equal(ft_train(data, "other", &options, &tested, &error), FT_ERR_USAGE);
