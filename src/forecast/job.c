@@ -53,10 +53,10 @@ ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *ch
         bool by_sheet = i >= set->count;
         const set_entry *entry = &set->entries[by_sheet ? i - set->count : i];
         const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
-        if (p == NULL || !predictor_knows_mode(p, request->mode)) continue;
-        target_device target = predictor_place(p, predictor_device_index(p, request->device));
+        if (p == NULL || !predictor_supports_mode(p, request->mode)) continue;
+        target_device target = predictor_target(p, predictor_device_index(p, request->device));
         if ((target.index == FT_NONE) != by_sheet) continue;
-        if (by_sheet && (job->sheet == NULL || !predictor_takes_any_device(p))) continue;
+        if (by_sheet && (job->sheet == NULL || !predictor_reads_sheets(p))) continue;
         if (by_sheet) target.sheet = job->sheet;
         *choice = (predictor_choice){.entry = entry, .predictor = p, .target = target};
         FT_TRY(try_predictor(job, choice, error));

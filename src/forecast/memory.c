@@ -37,12 +37,12 @@ static ft_status from_timeline(forecast_job *job, ft_error *error) {
     ft_cost_options options = job_cost_options(job);
     options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16;
     static const char key;
-    ft_memory *m = model_view_kept(job->view, &key); /* the same for all devices */
+    ft_memory *m = model_view_cached(job->view, &key); /* the same for all devices */
     if (m == NULL) {
         m = ARENA_ARRAY(&job->view->memory, ft_memory, 1);
         if (m == NULL) return FT_NOMEM(error);
         FT_TRY(timeline_walk(job->view->bound, job->cost, &options, &(timeline_events){0}, m, error));
-        model_view_keep(job->view, &key, m);
+        model_view_cache(job->view, &key, m);
     }
     ft_metric_result *memory = &job->metrics[METRIC_MEMORY];
     memory->value = (double)m->peak_bytes;
@@ -96,7 +96,7 @@ ft_status job_predict_memory(forecast_job *job, ft_error *error) {
         FT_TRY(from_memories(job, &is_found, error));
         return is_found ? FT_OK : from_timeline(job, error);
     }
-    ft_metric_result memory = predictor_estimate(choice.predictor, choice.target.index, &choice.output);
+    ft_metric_result memory = predictor_metric_result(choice.predictor, choice.target.index, &choice.output);
     memory.predictor = choice.entry->path;
     memory.parts = choice.output.parts;
     memory.part_count = choice.output.part_count;

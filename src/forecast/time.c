@@ -146,7 +146,7 @@ static ft_dtype compute_dtype(const forecast_job *job) {
 /* Whether the type was not measured on the device: the predictor then goes by the size of its numbers alone. */
 static bool is_unmeasured_dtype(const forecast_job *job, const predictor_choice *choice) {
     return choice->target.index != FT_NONE &&
-           !predictor_knows_dtype(choice->predictor, compute_dtype(job), job_usual_dtype(job->sheet));
+           !predictor_trained_on_dtype(choice->predictor, compute_dtype(job), job_usual_dtype(job->sheet));
 }
 
 static ft_metric_result as_extrapolated(ft_metric_result m) {
@@ -179,16 +179,16 @@ static void add_metric(forecast_job *job, ft_metric_result m) {
 /* The other metrics of the predictor's file, except memory. */
 static ft_status add_others(forecast_job *job, const predictor_choice *choice, bool is_unmeasured, ft_error *error) {
     for (const ft_predictor *p = choice->entry->predictor; p != NULL; p = ft_predictor_next(p)) {
-        target_device target = predictor_place(p, predictor_device_index(p, job->out->request.device));
+        target_device target = predictor_target(p, predictor_device_index(p, job->out->request.device));
         if (p == choice->predictor || strcmp(ft_predictor_metric(p), "peak_bytes") == 0 || target.index == FT_NONE ||
-            !predictor_knows_mode(p, job->out->request.mode))
+            !predictor_supports_mode(p, job->out->request.mode))
             continue;
         model_output output;
         const predict_input in = {.view = job->view, .target = &target, .memory = &job->context->memory};
         ft_status status = predictor_predict(p, &in, &output, error);
         if (status == FT_ERR_UNSUPPORTED) continue; /* not measured in this setting */
         FT_TRY(status);
-        ft_metric_result m = clamp_ratio(predictor_estimate(p, target.index, &output));
+        ft_metric_result m = clamp_ratio(predictor_metric_result(p, target.index, &output));
         m.predictor = choice->entry->path;
         add_metric(job, is_unmeasured ? as_extrapolated(m) : m);
     }
@@ -236,7 +236,7 @@ static ft_status note_missing_data(forecast_job *job, const predictor_choice *ch
 
 static ft_status time_from_predictor(forecast_job *job, const predictor_choice *choice, ft_error *error) {
     bool is_unmeasured = is_unmeasured_dtype(job, choice);
-    ft_metric_result time = predictor_estimate(choice->predictor, choice->target.index, &choice->output);
+    ft_metric_result time = predictor_metric_result(choice->predictor, choice->target.index, &choice->output);
     if (is_unmeasured) time = as_extrapolated(time);
     time.predictor = choice->entry->path;
     time.parts = choice->output.parts;

@@ -49,7 +49,7 @@ static double bias_of(const double *v, uint64_t seed) {
 static ft_status fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     double v[SETTING_COUNT], sums[MAX_DEVICES] = {0};
     uint32_t counts[MAX_DEVICES] = {0};
-    FT_TRY(settings_take(context->config, settings, SETTING_COUNT, v, error));
+    FT_TRY(settings_parse(context->config, settings, SETTING_COUNT, v, error));
     atomic_fetch_add(&fits, 1);
     if (v[KIND] == 2) return ft_fail(error, FT_ERR_UNSUPPORTED, "broken as asked for");
     if (!context->progress(context->user, 0.5, "fitting")) return FT_ERR_CANCELLED;

@@ -101,7 +101,7 @@ static double fit_error(adjust_kind kind) {
 
 static void test_fits_find_what_changed(void **state) {
     (void)state;
-    double scale = fit_error(ADJUST_SCALE), refit = fit_error(ADJUST_REFIT), reprice = fit_error(ADJUST_REPRICE);
+    double scale = fit_error(ADJUST_SCALE), refit = fit_error(ADJUST_REFIT), reprice = fit_error(ADJUST_REFIT_COSTS);
     assert_true(scale > 0.08);
     assert_true(refit < 0.03);
     assert_true(reprice < 0.03);

@@ -7,13 +7,13 @@
 
 #include <cmocka.h>
 
-#include "predictor/core/config.h"
+#include "predictor/core/settings.h"
 
 static ft_status take(const char *text, double *a, double *b, ft_error *error) {
     const config_key keys[] = {{"alpha", 0, 1, a}, {"beta", 1, 100, b}};
     json_t *config = NULL;
     if (text != NULL) assert_int_equal(json_parse(text, strlen(text), &config, error), FT_OK);
-    ft_status status = config_take(config, keys, 2, error);
+    ft_status status = config_read(config, keys, 2, error);
     json_decref(config);
     return status;
 }
@@ -41,7 +41,7 @@ static void refuses_the_rest(void **state) {
     assert_int_equal(take("[]", &a, &b, &error), FT_ERR_USAGE);
     json_t *config = NULL;
     assert_int_equal(json_parse("{\"x\": 1}", 8, &config, &error), FT_OK);
-    assert_int_equal(config_take(config, NULL, 0, &error), FT_ERR_USAGE);
+    assert_int_equal(config_read(config, NULL, 0, &error), FT_ERR_USAGE);
     assert_string_equal(error.message, "config: there is no setting 'x'; there are none");
     json_decref(config);
 }
@@ -57,25 +57,25 @@ static void lists_have_choices(void **state) {
     config_add_number(&list, "share", 0, 1, &share);
     config_add_choice(&list, "colour", colours, 2, &colour);
     json_t *config = json_pack("{s:s, s:i}", "colour", "green", "size", 4);
-    assert_int_equal(config_take_list(config, &list, &error), FT_OK);
+    assert_int_equal(config_read_list(config, &list, &error), FT_OK);
     assert_true(colour == 1 && size == 4 && share == 0.5);
     json_decref(config);
     json_t *written = config_write_list(&list);
     colour = 0;
     size = share = 1;
-    assert_int_equal(config_take_list(written, &list, &error), FT_OK);
+    assert_int_equal(config_read_list(written, &list, &error), FT_OK);
     assert_true(colour == 1 && size == 4 && share == 0.5);
     json_decref(written);
     config = json_pack("{s:s}", "colour", "blue");
-    assert_int_equal(config_take_list(config, &list, &error), FT_ERR_USAGE);
+    assert_int_equal(config_read_list(config, &list, &error), FT_ERR_USAGE);
     assert_string_equal(error.message, "config: 'colour': is 'blue', but must be one of red, green");
     json_decref(config);
     config = json_pack("{s:f}", "size", 1.5);
-    assert_int_equal(config_take_list(config, &list, &error), FT_ERR_USAGE);
+    assert_int_equal(config_read_list(config, &list, &error), FT_ERR_USAGE);
     assert_string_equal(error.message, "config: 'size': is 1.5, but a whole number is expected");
     json_decref(config);
     config = json_pack("{s:f}", "weight", 1.5);
-    assert_int_equal(config_take_list(config, &list, &error), FT_ERR_USAGE);
+    assert_int_equal(config_read_list(config, &list, &error), FT_ERR_USAGE);
     assert_string_equal(error.message, "config: there is no setting 'weight'; there are size, share, colour");
     json_decref(config);
 }

@@ -270,7 +270,7 @@ static void predictions_are_precomputed_once(void **state) {
     model_view_init(&s, graph.bound, &request);
     arena_init(&memory, 1 << 20);
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
-    assert_non_null(model_view_kept(&s, m));
+    assert_non_null(model_view_cached(&s, m));
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
     assert_int_equal(
         gnn_predict(m, &(predict_input){&s, &(target_device){.index = 0}, &memory, false}, &predicted, &error), FT_OK);

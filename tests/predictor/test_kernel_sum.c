@@ -65,7 +65,7 @@ static kernel_row only_row(ft_graph *bound, const char *runtime) {
     assert_int_equal(ft_rules_open(runtime, &rules, NULL), FT_OK);
     model_view_init(&s, bound, &(ft_request){0});
     arena_init(&memory, 1 << 20);
-    assert_int_equal(kernel_rows_of(&s, rules, &memory, &rows, &count, NULL), FT_OK);
+    assert_int_equal(kernel_rows_extract(&s, rules, &memory, &rows, &count, NULL), FT_OK);
     assert_int_equal(count, 1);
     row = rows[0];
     model_view_free(&s);

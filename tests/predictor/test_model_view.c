@@ -70,14 +70,14 @@ static void runtimes_are_limited(void **state) {
 static void keeps_what_it_is_given(void **state) {
     (void)state;
     ft_graph *graph = make_graph();
-    char keys[MODEL_VIEW_MAX_KEPT + 1];
+    char keys[MODEL_VIEW_MAX_CACHED + 1];
     model_view s;
     model_view_init(&s, graph, &(ft_request){0});
-    assert_null(model_view_kept(&s, &keys[0]));
-    for (int i = 0; i <= MODEL_VIEW_MAX_KEPT; i++) model_view_keep(&s, &keys[i], arena_alloc(&s.memory, 8));
-    assert_non_null(model_view_kept(&s, &keys[MODEL_VIEW_MAX_KEPT - 1]));
-    assert_ptr_not_equal(model_view_kept(&s, &keys[0]), model_view_kept(&s, &keys[1]));
-    assert_null(model_view_kept(&s, &keys[MODEL_VIEW_MAX_KEPT])); /* no room */
+    assert_null(model_view_cached(&s, &keys[0]));
+    for (int i = 0; i <= MODEL_VIEW_MAX_CACHED; i++) model_view_cache(&s, &keys[i], arena_alloc(&s.memory, 8));
+    assert_non_null(model_view_cached(&s, &keys[MODEL_VIEW_MAX_CACHED - 1]));
+    assert_ptr_not_equal(model_view_cached(&s, &keys[0]), model_view_cached(&s, &keys[1]));
+    assert_null(model_view_cached(&s, &keys[MODEL_VIEW_MAX_CACHED])); /* no room */
     model_view_free(&s);
     ft_graph_free(graph);
 }

@@ -179,16 +179,16 @@ static void headers_that_do_not_fit(void **state) {
     refuses(HEAD ", \"devices\": [7]}", 4, FT_ERR_DAMAGED, "'devices': is a number");
     refuses(HEAD ", \"devices\": [\"a\", \"a\"]}", 4, FT_ERR_DAMAGED, "'a' twice");
     refuses(HEAD ", \"devices\": [\"a\"]}", 2, FT_ERR_DAMAGED, "'params': is absent");
-    refuses(HEAD TWO ", \"modes\": [\"dream\"]}", 4, FT_ERR_DAMAGED, "'dream' is no mode");
+    refuses(HEAD TWO ", \"modes\": [\"dream\"]}", 4, FT_ERR_DAMAGED, "'dream' is not a mode");
     refuses(HEAD TWO ", \"modes\": 1}", 4, FT_ERR_DAMAGED, "'modes': is a number");
-    refuses(HEAD TWO ", \"dtypes\": [\"float7\"]}", 4, FT_ERR_DAMAGED, "'float7' is no type");
+    refuses(HEAD TWO ", \"dtypes\": [\"float7\"]}", 4, FT_ERR_DAMAGED, "'float7' is not a type");
     refuses(HEAD TWO ", \"dtypes\": 1}", 4, FT_ERR_DAMAGED, "'dtypes': is a number");
     refuses(HEAD TWO ", \"calibration\": 1}", 4, FT_ERR_DAMAGED, "'calibration': is a number");
     refuses(HEAD TWO ", \"calibration\": {\"mine\": {}}}", 4, FT_ERR_DAMAGED, "'mine': 'q90': is absent");
     refuses(HEAD TWO ", \"calibration\": {\"mine\": {\"q90\": -1}}}", 4, FT_ERR_DAMAGED, "'q90': is -1");
     refuses(HEAD TWO ", \"also\": 1}", 4, FT_ERR_DAMAGED, "'also' must be a list");
     refuses(HEAD TWO ", \"also\": [{}]}", 4, FT_ERR_DAMAGED, "'also': 1: 'metric': is absent");
-    refuses(HEAD TWO ", \"also\": [{\"metric\": \"peak_bytes\"}]}", 4, FT_ERR_DAMAGED, "tells one metric");
+    refuses(HEAD TWO ", \"also\": [{\"metric\": \"peak_bytes\"}]}", 4, FT_ERR_DAMAGED, "has one metric");
     refuses(HEAD TWO "}", 3, FT_ERR_DAMAGED, "model: has 3 numbers");
 }
 
@@ -216,10 +216,10 @@ static void writes_and_opens(void **state) {
     if (ft_predictor_open(path, &again, &error) != FT_OK) fail_msg("%s", error.message);
     assert_true(isnan(predictor_q90(again, 0)));
     assert_true(predictor_q90(again, 1) == 0.125);
-    assert_true(predictor_knows_dtype(again, FT_INT8, FT_FLOAT32));
-    assert_false(predictor_knows_dtype(again, FT_FLOAT32, FT_FLOAT32));
-    assert_true(predictor_knows_dtype(p, FT_FLOAT32, FT_FLOAT32)); /* it does not say: the usual one */
-    assert_false(predictor_knows_dtype(p, FT_INT8, FT_FLOAT32));
+    assert_true(predictor_trained_on_dtype(again, FT_INT8, FT_FLOAT32));
+    assert_false(predictor_trained_on_dtype(again, FT_FLOAT32, FT_FLOAT32));
+    assert_true(predictor_trained_on_dtype(p, FT_FLOAT32, FT_FLOAT32)); /* it does not say: the usual one */
+    assert_false(predictor_trained_on_dtype(p, FT_INT8, FT_FLOAT32));
     assert_non_null(strstr(ft_predictor_header(again), "\"mape\": 2.5"));
     assert_non_null(strstr(ft_predictor_header(again), "\"seed\": 7"));
     /* Written twice, the bytes are the same. */

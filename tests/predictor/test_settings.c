@@ -23,7 +23,7 @@ static void check_off(const ft_setting *s) {
     ft_error error;
     json_t *config = json_pack("{s:o}", s->name, json_loads(s->off, JSON_DECODE_ANY, NULL));
     assert_non_null(config);
-    assert_int_equal(settings_take(config, s, 1, &taken, &error), FT_OK);
+    assert_int_equal(settings_parse(config, s, 1, &taken, &error), FT_OK);
     json_decref(config);
 }
 
@@ -70,7 +70,7 @@ static const ft_setting settings[] = {
 static ft_status take(const char *text, double values[3], ft_error *error) {
     json_t *config = NULL;
     assert_int_equal(json_parse(text, strlen(text), &config, error), FT_OK);
-    ft_status status = settings_take(config, settings, 3, values, error);
+    ft_status status = settings_parse(config, settings, 3, values, error);
     json_decref(config);
     return status;
 }
@@ -79,7 +79,7 @@ static void takes_settings(void **state) {
     (void)state;
     double v[3];
     ft_error error;
-    assert_int_equal(settings_take(NULL, settings, 3, v, &error), FT_OK);
+    assert_int_equal(settings_parse(NULL, settings, 3, v, &error), FT_OK);
     assert_true(v[0] == 0.5 && v[1] == 7 && v[2] == 1);
     assert_int_equal(take("{\"beta\": 9, \"colour\": \"red\"}", v, &error), FT_OK);
     assert_true(v[0] == 0.5 && v[1] == 9 && v[2] == 0);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/core/row_table.h"
+#include "predictor/core/scan.h"
 #include "predictor/torch/torch_net.h"
 #include "support/gradient.h"
 

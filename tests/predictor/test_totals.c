@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/baseline/totals.h"
+#include "predictor/baseline/totals_gbt.h"
 #include "support/made_data.h"
 
 static void sums_agree(void **state) {
@@ -21,7 +21,7 @@ static void sums_agree(void **state) {
         model_view_init(&s, bound, &(ft_request){0});
         float row[TOTALS_COUNT];
         const ft_cost *cost;
-        assert_int_equal(totals_of(&s, row, NULL), FT_OK);
+        assert_int_equal(totals_extract(&s, row, NULL), FT_OK);
         assert_int_equal(model_view_cost(&s, &cost, NULL), FT_OK);
         double count = 0, flops = 0, params = 0, conv = 0;
         for (size_t i = 0; i < TOTALS_KINDS; i++) {

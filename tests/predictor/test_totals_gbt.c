@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/baseline/totals.h"
+#include "predictor/baseline/totals_gbt.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 

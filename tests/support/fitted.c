@@ -117,7 +117,7 @@ static void check_row(const fitted *f, const fit_row *row, double tolerance) {
     model_view_init(&s, graph.bound, &request);
     arena memory;
     arena_init(&memory, 1 << 24);
-    target_device where = predictor_place(f->opened, row->device);
+    target_device where = predictor_target(f->opened, row->device);
     model_output whole, split, again;
     assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &where, &memory, false}, &whole, &error), FT_OK);
     assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &where, &memory, true}, &split, &error), FT_OK);

@@ -194,7 +194,7 @@ static predictor_metric metric_of(const job *j, uint32_t k) {
     predictor_metric made = {.name = ft_predictor_metric(p)};
     made.calibration = p == j->from ? j->calibration : json_object_get(header, "calibration");
     for (uint32_t i = FT_INFER; json_array_size(json_object_get(header, "modes")) > 0 && i <= FT_TRAIN; i++)
-        if (predictor_knows_mode(p, (ft_mode)i)) made.modes |= 1U << i;
+        if (predictor_supports_mode(p, (ft_mode)i)) made.modes |= 1U << i;
     return made;
 }
 
@@ -259,7 +259,7 @@ static ft_status evaluate(job *j, const ft_predictor *predictor, double from, do
 /* Whether the old predictor supports a device of the held-out records. */
 static bool has_before(const job *j) {
     for (uint32_t d = 0; d < j->rows.device_count; d++)
-        if (predictor_knows_device(j->from, j->rows.devices[d])) return true;
+        if (predictor_supports_device(j->from, j->rows.devices[d])) return true;
     return false;
 }
 

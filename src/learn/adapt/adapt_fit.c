@@ -150,7 +150,7 @@ static ft_status drop_refused(job *j, adapt_target *t, adapt_prediction **predic
 /* --- One device ---------------------------------------------------------------------------------------------- */
 
 static const char *const kind_names[] = {
-    [ADJUST_SCALE] = "scale", [ADJUST_REFIT] = "refit", [ADJUST_REPRICE] = "reprice"};
+    [ADJUST_SCALE] = "scale", [ADJUST_REFIT] = "refit", [ADJUST_REFIT_COSTS] = "reprice"};
 
 static bool may_try(const job *j, const adapt_trial *t, adjust_kind kind) {
     if (kind == ADJUST_SCALE) return j->method != ADAPT_REFIT;
@@ -164,7 +164,7 @@ static bool may_try(const job *j, const adapt_trial *t, adjust_kind kind) {
 static double handicap(const adapt_target *t, const char *method) {
     static const double OF_SCALE = 0.8, OF_SCALE_KNOWN = 4, OF_REPRICE = 1.25;
     if (strcmp(method, kind_names[ADJUST_SCALE]) == 0) return t->is_new ? OF_SCALE : OF_SCALE_KNOWN;
-    return strcmp(method, kind_names[ADJUST_REPRICE]) == 0 ? OF_REPRICE : 1;
+    return strcmp(method, kind_names[ADJUST_REFIT_COSTS]) == 0 ? OF_REPRICE : 1;
 }
 
 static bool is_better(const adapt_trial *t, adjust_kind kind, double mape, const adapt_result *best) {
@@ -219,7 +219,7 @@ static ft_status consider_keep(const job *j, adapt_trial *t, adapt_result *best,
 }
 
 static ft_status try_base(const job *j, adapt_trial *t, adapt_result *best, ft_error *error) {
-    for (uint32_t kind = ADJUST_SCALE; kind <= ADJUST_REPRICE; kind++)
+    for (uint32_t kind = ADJUST_SCALE; kind <= ADJUST_REFIT_COSTS; kind++)
         if (may_try(j, t, (adjust_kind)kind)) FT_TRY(consider(j, t, (adjust_kind)kind, best, error));
     return consider_keep(j, t, best, error);
 }

@@ -81,7 +81,7 @@ static bool is_eligible(const maker *m, uint32_t i) {
     double label = r->metrics[m->rows->column];
     if (!(isfinite(label) && label > 0) || strcmp(r->part, "support") == 0) return false;
     if (!name_is_listed(m->options->families, m->options->family_count, r->family)) return false;
-    if (!predictor_knows_mode(m->from, r->mode)) return false;
+    if (!predictor_supports_mode(m->from, r->mode)) return false;
     return m->available.parts == NULL || m->available.parts[i] == FT_PART_TEST ||
            m->available.parts[i] == FT_PART_UNUSED;
 }

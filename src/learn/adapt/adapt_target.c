@@ -40,7 +40,7 @@ static ft_status find_bases(const ft_predictor *from, adapt_target *t, ft_error 
         return FT_OK;
     }
     /* The data sheet is the first base; a known device that behaves like the new one may be a better one. */
-    if (predictor_takes_any_device(from) && ft_device_canonical(t->name) != NULL) t->bases[t->base_count++] = FT_NONE;
+    if (predictor_reads_sheets(from) && ft_device_canonical(t->name) != NULL) t->bases[t->base_count++] = FT_NONE;
     if (f->optional.rules != NULL) FT_TRY(ft_rules_open(t->runtime, &t->rules, error));
     for (uint32_t i = 0; i < known && t->base_count < ADAPT_MAX_BASES; i++) {
         const ft_rules *rules = f->optional.rules != NULL ? f->optional.rules(predictor_model(from), i) : NULL;

@@ -43,7 +43,7 @@ typedef struct job {
 
 /* The target of a prediction: the tuned model has all devices, the old one may need the data sheet. */
 static target_device target_of(const job *j, uint32_t device) {
-    if (device < j->known) return predictor_place(j->from, device);
+    if (device < j->known) return predictor_target(j->from, device);
     return (target_device){.index = j->is_before ? FT_NONE : device, .sheet = j->sheets[device - j->known]};
 }
 
@@ -194,7 +194,7 @@ static ft_status check(const job *j) {
     for (uint32_t d = 0; d < j->rows->device_count; d++) {
         uint32_t index = predictor_device_index(j->from, j->rows->devices[d]), rows = 0;
         for (uint32_t i = 0; i < j->rows->learned_count; i++) rows += j->rows->learned[i].device == d;
-        if (index >= j->known && !predictor_takes_any_device(j->from))
+        if (index >= j->known && !predictor_reads_sheets(j->from))
             return ft_fail(j->error, FT_ERR_USAGE,
                            "'%s': networks can be trained further for known devices only: use refit for a new one",
                            j->rows->devices[d]);
@@ -295,7 +295,7 @@ static ft_status run(job *j, arena *memory, adapt_method method, adapt_result *r
     j->scratch = j->ratio + rows;
     FT_TRY(check(j));
     FT_TRY(find_devices(j, memory));
-    if (predictor_takes_any_device(j->from)) FT_TRY(sample_before(j, memory));
+    if (predictor_reads_sheets(j->from)) FT_TRY(sample_before(j, memory));
     assign_folds(j);
     FT_TRY(cross_validate(j, index));
     for (uint32_t d = 0; d < j->rows->device_count; d++)

@@ -40,7 +40,7 @@ static ft_status predict_row(const work *w, model_view *s, uint32_t row, arena *
         return FT_OK;
     }
     if (status != FT_OK) return ft_fail(error, status, "%s", reason.message);
-    ft_metric_result estimate = predictor_estimate(predictor, target.index, &p);
+    ft_metric_result estimate = predictor_metric_result(predictor, target.index, &p);
     w->cases[row].predicted = estimate.value;
     w->cases[row].lo = estimate.lo;
     w->cases[row].hi = estimate.hi;

@@ -126,7 +126,7 @@ static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *dat
 static ft_status check_names(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                              ft_error *error) {
     for (uint32_t i = 0; i < options->device_count; i++)
-        if (!predictor_knows_device(predictor, options->devices[i]))
+        if (!predictor_supports_device(predictor, options->devices[i]))
             return fail_device(predictor, options->devices[i], error);
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t i = 0; i < options->family_count; i++) {
@@ -145,9 +145,9 @@ static bool is_usable(const ft_predictor *predictor, const ft_dataset *data, con
     counts->in_part++;
     if (!is_requested(options, record) || filter_rejects(&options->filter, data, record)) return false;
     counts->requested++;
-    if (!predictor_knows_device(predictor, record->device)) return false;
+    if (!predictor_supports_device(predictor, record->device)) return false;
     counts->of_device++;
-    if (!predictor_knows_mode(predictor, record->mode)) return false;
+    if (!predictor_supports_mode(predictor, record->mode)) return false;
     counts->of_mode++;
     return isfinite(label) && label > 0;
 }
@@ -222,7 +222,7 @@ ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, 
 target_device selection_target(const selection *s, const fit_row *row) {
     uint32_t known = ft_predictor_device_count(s->predictor);
     assert(row->device < known + s->other_count);
-    if (row->device < known) return predictor_place(s->predictor, row->device);
+    if (row->device < known) return predictor_target(s->predictor, row->device);
     return (target_device){.index = FT_NONE, .sheet = s->others[row->device - known]};
 }
 

@@ -80,7 +80,7 @@ static ft_status find_models(job *j, const ft_dataset *data, ft_error *error) {
             const ft_record *r = &records[i];
             if (is_seen[r->graph] || strcmp(r->part, "support") == 0) continue;
             if (!name_is_listed(o->families, o->family_count, r->family)) continue;
-            if (!predictor_knows_mode(j->predictor, r->mode)) continue;
+            if (!predictor_supports_mode(j->predictor, r->mode)) continue;
             bool is_new = predictor_device_index(j->predictor, r->device) == FT_NONE;
             ft_split_part part = available.parts != NULL ? (ft_split_part)available.parts[i] : FT_PART_TEST;
             /* The first pass takes records that the split leaves unused, on devices that are new to the predictor. */
@@ -154,12 +154,12 @@ static ft_status encode_features(const job *j, model_view *s, arena *memory, buf
     for (uint32_t d = 0; d < j->device_count; d++) {
         uint32_t device = j->devices[d];
         const adjustment *adjusted = predictor_adjustment(from, device);
-        target_device target = predictor_place(from, adjusted != NULL ? adjusted->base : device);
+        target_device target = predictor_target(from, adjusted != NULL ? adjusted->base : device);
         explanation p = {0};
         model_output output;
         target.output = predictor_output(from);
         target.rules = adjusted != NULL ? adjusted->rules : NULL;
-        if (adjusted != NULL) target.sheet = predictor_place(from, device).sheet;
+        if (adjusted != NULL) target.sheet = predictor_target(from, device).sheet;
         const predict_input in = {.view = s, .target = &target, .memory = memory};
         FT_TRY(adjust_explain(predictor_family(from), predictor_model(from), &in, &output, &p, error));
         if (d == 0) {

@@ -54,7 +54,7 @@ ft_status trials_prepare(trials *t, const ft_dataset *data, const char *folder, 
 
 ft_status trials_check_config(const trials *t, const json_t *config, ft_error *error) {
     double taken[FT_MAX_SETTINGS];
-    return t->setting_count > 0 ? settings_take(config, t->settings, t->setting_count, taken, error) : FT_OK;
+    return t->setting_count > 0 ? settings_parse(config, t->settings, t->setting_count, taken, error) : FT_OK;
 }
 
 const ft_setting *trials_setting(const trials *t, const char *name) {

@@ -65,7 +65,7 @@ static ft_status check_key(const tuner *t, const space_key *k) {
         json_t *value = k->kind == SPACE_CHOICE ? json_incref(k->choices[i]) : number_json(k, i == 0 ? k->lo : k->hi);
         json_t *config = json_pack("{s:o}", k->name, value);
         if (config == NULL) return FT_NOMEM(t->error);
-        ft_status status = settings_take(config, setting, 1, &taken, t->error);
+        ft_status status = settings_parse(config, setting, 1, &taken, t->error);
         json_decref(config);
         if (status != FT_OK) return ft_fail_prefix(t->error, status, "the space");
     }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "nn/tree/boost.h"
-#include "predictor/baseline/gbt_table.h"
 #include "predictor/core/family_common.h"
+#include "predictor/core/scan.h"
 #include "predictor/core/settings.h"
 
 enum { KEEP_ROUNDS = 50 }; /* between two checkpoints */
@@ -45,6 +45,83 @@ static ft_status gbt_new(const gbt_rows *kind, uint32_t device_count, gbt_model 
     return status;
 }
 
+/* --- Tables of rows ------------------------------------------------------------------------------------------ */
+
+/* The labelled rows of a part: features and logarithms of labels, ordered by device. */
+typedef struct table {
+    const gbt_rows *kind;
+    void *extractor;
+    const fit_rows *rows;
+    size_t *first; /* per device, and the end */
+    size_t *place; /* per row of the part */
+    float *items, *labels;
+} table;
+
+static void table_free(table *t) {
+    free(t->first);
+    free(t->place);
+    free(t->items);
+    free(t->labels);
+}
+
+/* Lays the table out; table_free() frees it whatever this returns. */
+static ft_status table_open(const gbt_rows *kind, void *extractor, const fit_rows *rows, uint32_t device_count,
+                            table *t, ft_error *error) {
+    *t = (table){.kind = kind, .extractor = extractor, .rows = rows};
+    t->first = calloc((size_t)device_count + 2, sizeof *t->first);
+    t->place = calloc((size_t)rows->count + 1, sizeof *t->place);
+    t->labels = calloc((size_t)rows->count + 1, sizeof *t->labels);
+    t->items = calloc((size_t)rows->count + 1, kind->columns * sizeof *t->items);
+    if (t->first == NULL || t->place == NULL || t->labels == NULL || t->items == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < rows->count; i++) t->first[rows->items[i].device + 1]++;
+    for (uint32_t i = 0; i < device_count; i++) t->first[i + 1] += t->first[i];
+    size_t *next = malloc(((size_t)device_count + 1) * sizeof *next);
+    if (next == NULL) return FT_NOMEM(error);
+    memcpy(next, t->first, ((size_t)device_count + 1) * sizeof *next);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        t->place[i] = next[rows->items[i].device]++;
+        t->labels[t->place[i]] = (float)log(rows->items[i].label);
+    }
+    free(next);
+    return FT_OK;
+}
+
+/* Items run on several threads; each writes only its own rows. */
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
+    (void)worker;
+    (void)found;
+    const table *t = user;
+    size_t columns = t->kind->columns;
+    float *first = t->items + t->place[item->rows[0]] * columns;
+    double coverage_ratio = 1;
+    FT_TRY(t->kind->extract(t->extractor, s, &s->memory, first, &coverage_ratio, error));
+    for (uint32_t i = 1; i < item->row_count; i++)
+        memcpy(t->items + t->place[item->rows[i]] * columns, first, columns * sizeof *first);
+    return FT_OK;
+}
+
+/* Reads the models. `from` and `to` are the progress of the fit before and after. */
+static ft_status table_fill(const fit_set *set, const fit_context *context, double from, double to, table *t,
+                            ft_error *error) {
+    scan_job job = {.threads = context->threads,
+                    .visit = visit,
+                    .user = t,
+                    .context = context,
+                    .from = from,
+                    .to = to,
+                    .what = "reading models"};
+    return scan_once(set->data, *t->rows, &job, error);
+}
+
+/* The rows of one device. */
+static boost_rows table_rows(const table *t, uint32_t device) {
+    size_t first = t->first[device];
+    return (boost_rows){.items = t->items + first * t->kind->columns,
+                        .count = t->first[device + 1] - first,
+                        .features = t->kind->columns,
+                        .labels = t->labels + first};
+}
+
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
 
 enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, PATIENCE, CHILD };
@@ -64,7 +141,7 @@ const ft_setting gbt_settings[GBT_SETTINGS] = {
 
 static ft_status take_config(const json_t *config, boost_options *options, ft_error *error) {
     double v[GBT_SETTINGS];
-    FT_TRY(settings_take(config, gbt_settings, GBT_SETTINGS, v, error));
+    FT_TRY(settings_parse(config, gbt_settings, GBT_SETTINGS, v, error));
     options->rounds = (uint32_t)v[ROUNDS];
     options->depth = (uint32_t)v[DEPTH];
     options->eta = v[ETA];
@@ -117,7 +194,7 @@ static ft_status restore(const fit_context *context, gbt_model *m, uint32_t *don
     if (block == NULL) return FT_OK;
     size_t left = size / sizeof *block;
     for (; left > 0 && *done < m->device_count; *done += 1)
-        FT_TRY(block_take_forest(&block, &left, m->kind->columns, &m->forests[*done], error));
+        FT_TRY(block_read_forest(&block, &left, m->kind->columns, &m->forests[*done], error));
     if (left != 0 || *done == 0 || size % sizeof *block != 0)
         return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint is not of this training; start again without --resume");
     *done -= 1;
@@ -218,7 +295,7 @@ ft_status gbt_predict(const void *model, const predict_input *in, model_output *
     float *row = ARENA_ARRAY(in->memory, float, kind->columns);
     if (row == NULL) return FT_NOMEM(error);
     *out = (model_output){.spread = 1, .provenance = FT_LEARNED, .coverage_ratio = 1};
-    FT_TRY(kind->look(m->extractor, in->view, in->memory, row, &out->coverage_ratio, error));
+    FT_TRY(kind->extract(m->extractor, in->view, in->memory, row, &out->coverage_ratio, error));
     double margin = (double)forest_predict_row(m->forests[in->target->index], row);
     /* Bounds that no label comes near keep a file from elsewhere from saying infinity. */
     out->value = exp(fmin(fmax(margin, -100), 100));

@@ -14,8 +14,8 @@ typedef struct gbt_rows {
     ft_status (*open)(void **extractor, ft_error *error);
     void (*close)(void *extractor);
     /* Fills a row; *coverage_ratio is 1 before. What it needs meanwhile is from the arena. Runs on any thread. */
-    ft_status (*look)(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
-                      ft_error *error);
+    ft_status (*extract)(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
+                         ft_error *error);
 } gbt_rows;
 
 enum { GBT_SETTINGS = 6 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "predictor/baseline/kernel_nnls.h"
-#include "predictor/core/relative.h"
+#include "predictor/baseline/linear.h"
 #include "predictor/core/scan.h"
 #include "predictor/core/settings.h"
 
@@ -120,38 +120,38 @@ static ft_status collect(fitting *f, const fit_context *context, ft_error *error
 /* --- Solving ------------------------------------------------------------------------------------------------- */
 
 /* Puts the rows of a device into equations: the kinds each for itself, or all of them together. */
-static ft_status add_rows(const fitting *f, uint32_t device, bool is_pooled, relative *r, ft_error *error) {
+static ft_status add_rows(const fitting *f, uint32_t device, bool is_pooled, relative_nnls *r, ft_error *error) {
     const amount *amounts = (const amount *)(const void *)f->amounts.data;
     const size_t *ends = (const size_t *)(const void *)f->ends.data;
     const uint32_t *rows = (const uint32_t *)(const void *)f->rows.data;
-    relative_entry *entries = malloc(((size_t)f->kind_count * KIND_PRICES + 1) * sizeof *entries);
+    relative_nnls_entry *entries = malloc(((size_t)f->kind_count * KIND_PRICES + 1) * sizeof *entries);
     if (entries == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < f->rows.length / sizeof *rows; i++) {
         const fit_row *row = &f->set->train.items[rows[i]];
         if (row->device != device) continue;
         uint32_t count = 0;
-        for (uint32_t p = 0; is_pooled && p < KIND_PRICES; p++) entries[count++] = (relative_entry){p, 0};
+        for (uint32_t p = 0; is_pooled && p < KIND_PRICES; p++) entries[count++] = (relative_nnls_entry){p, 0};
         for (size_t k = i == 0 ? 0 : ends[i - 1]; k < ends[i]; k++) {
             for (uint32_t p = 0; p < KIND_PRICES; p++) {
                 if (is_pooled)
                     entries[p].value += amounts[k].amounts[p];
                 else if (amounts[k].amounts[p] > 0)
-                    entries[count++] = (relative_entry){amounts[k].kind * KIND_PRICES + p, amounts[k].amounts[p]};
+                    entries[count++] = (relative_nnls_entry){amounts[k].kind * KIND_PRICES + p, amounts[k].amounts[p]};
             }
         }
-        entries[count++] = (relative_entry){r->columns - 1, 1};
-        relative_add(r, entries, count, row->label);
+        entries[count++] = (relative_nnls_entry){r->columns - 1, 1};
+        relative_nnls_add(r, entries, count, row->label);
     }
     free(entries);
     return FT_OK;
 }
 
-static ft_status solve(const fitting *f, uint32_t device, bool is_pooled, double ridge, relative *r, float *weights,
-                       ft_error *error) {
+static ft_status solve(const fitting *f, uint32_t device, bool is_pooled, double ridge, relative_nnls *r,
+                       float *weights, ft_error *error) {
     uint32_t kinds = is_pooled ? 1 : f->kind_count;
-    FT_TRY(relative_init(r, kinds * KIND_PRICES + 1, error));
+    FT_TRY(relative_nnls_init(r, kinds * KIND_PRICES + 1, error));
     FT_TRY(add_rows(f, device, is_pooled, r, error));
-    return relative_solve(r, ridge, weights, error);
+    return relative_nnls_solve(r, ridge, weights, error);
 }
 
 /* Lays the solutions out as the model has them. */
@@ -159,7 +159,7 @@ static ft_status solve_device(const fitting *f, uint32_t device, double ridge, f
     nnls_model *m = f->model;
     float *out = m->weights + device * nnls_stride(m);
     float *found = calloc((size_t)f->kind_count * KIND_PRICES + KIND_PRICES + 1, sizeof *found);
-    relative each = {0}, pooled = {0};
+    relative_nnls each = {0}, pooled = {0};
     ft_status status = found != NULL ? solve(f, device, false, ridge, &each, found, error) : FT_NOMEM(error);
     for (size_t i = 0; status == FT_OK && i < f->kind_count; i++) {
         memcpy(out + i * KIND_FLOATS, found + i * KIND_PRICES, KIND_PRICES * sizeof *found);
@@ -170,8 +170,8 @@ static ft_status solve_device(const fitting *f, uint32_t device, double ridge, f
         status = solve(f, device, true, 0, &pooled, found, error);
     }
     if (status == FT_OK) memcpy(out + (size_t)f->kind_count * KIND_FLOATS, found, KIND_PRICES * sizeof *found);
-    relative_free(&each);
-    relative_free(&pooled);
+    relative_nnls_free(&each);
+    relative_nnls_free(&pooled);
     free(found);
     return status;
 }
@@ -204,7 +204,7 @@ const ft_setting nnls_setting = {.name = "ridge",
 
 ft_status nnls_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     double ridge;
-    FT_TRY(settings_take(context->config, &nnls_setting, 1, &ridge, error));
+    FT_TRY(settings_parse(context->config, &nnls_setting, 1, &ridge, error));
     FT_TRY(fit_set_check(set, error));
     nnls_model *m = nnls_new(set->device_count);
     if (m == NULL) return FT_NOMEM(error);

@@ -1,20 +1,34 @@
-/* linear.h - time as a sum of a few totals of the graph, each times a constant of the device that is not negative. */
-#ifndef PREDICTOR_LINEAR_H
-#define PREDICTOR_LINEAR_H
+/* linear.h - non-negative least squares of the relative error, which linear.c, kernel_nnls_fit.c and roofline_fit.c fit
+ * their unit costs with.
+ *
+ * Minimises the sum over rows of (x w / label - 1)^2 with w >= 0, so that a small model counts as much as a large one.
+ * Rows go into the normal equations as they come; nothing else of them is stored. */
+#ifndef PREDICTOR_BASELINE_LINEAR_H
+#define PREDICTOR_BASELINE_LINEAR_H
 
-#include "predictor/core/family.h"
+#include <stdint.h>
 
-enum { LINEAR_MAX_COLUMNS = 3 };
+#include "foretell/status.h"
 
-typedef struct linear_model {
-    uint32_t columns; /* 2: 1 and FLOPs; 3: bytes too */
-    uint32_t device_count;
-    float *weights; /* device after device, a weight per column */
-} linear_model;
+typedef struct relative_nnls {
+    uint32_t columns;
+    uint64_t rows;
+    double *gram;   /* columns x columns */
+    double *moment; /* columns */
+} relative_nnls;
 
-linear_model *linear_new(uint32_t columns, uint32_t device_count); /* NULL when out of memory */
-void linear_free(void *model);
-ft_status linear_fit(uint32_t columns, const fit_set *set, const fit_context *context, void **out, ft_error *error);
-void linear_row(const ft_cost *cost, double row[LINEAR_MAX_COLUMNS]);
+ft_status relative_nnls_init(relative_nnls *r, uint32_t columns, ft_error *error);
+void relative_nnls_free(relative_nnls *r);
+
+/* One entry of a sparse row. */
+typedef struct relative_nnls_entry {
+    uint32_t column;
+    double value;
+} relative_nnls_entry;
+
+void relative_nnls_add(relative_nnls *r, const relative_nnls_entry *entries, uint32_t count, double label);
+/* `ridge` pulls each weight towards zero, as much as this share of all rows would; columns are scaled for that, so
+ * units do not matter. Sets weights[columns]. */
+ft_status relative_nnls_solve(const relative_nnls *r, double ridge, float *weights, ft_error *error);
 
 #endif

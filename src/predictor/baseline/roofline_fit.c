@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/baseline/linear.h"
 #include "predictor/baseline/roofline.h"
-#include "predictor/core/relative.h"
 #include "predictor/core/scan.h"
 #include "predictor/core/settings.h"
 
@@ -150,20 +150,20 @@ static ft_status solve_sides(const sample *s, const double *constants, float *so
     const uint32_t *ends = (const uint32_t *)(const void *)s->ends.data;
     const double *labels = (const double *)(const void *)s->labels.data;
     const total_work *kernels = (const total_work *)(const void *)s->kernels.data;
-    relative r;
-    FT_TRY(relative_init(&r, ROOF_CONSTANTS, error));
+    relative_nnls r;
+    FT_TRY(relative_nnls_init(&r, ROOF_CONSTANTS, error));
     uint32_t k = 0;
     for (size_t i = 0; i < s->labels.length / sizeof *labels; i++) {
-        relative_entry row[ROOF_CONSTANTS] = {{ROOF_FLOP, 0}, {ROOF_BYTE, 0}, {ROOF_LAUNCH, 0}, {ROOF_START, 1}};
+        relative_nnls_entry row[ROOF_CONSTANTS] = {{ROOF_FLOP, 0}, {ROOF_BYTE, 0}, {ROOF_LAUNCH, 0}, {ROOF_START, 1}};
         for (; k < ends[i]; k++) {
             bool is_compute = constants[ROOF_FLOP] * kernels[k].flops > constants[ROOF_BYTE] * kernels[k].bytes;
             row[is_compute ? ROOF_FLOP : ROOF_BYTE].value += is_compute ? kernels[k].flops : kernels[k].bytes;
             row[ROOF_LAUNCH].value++;
         }
-        relative_add(&r, row, ROOF_CONSTANTS, labels[i]);
+        relative_nnls_add(&r, row, ROOF_CONSTANTS, labels[i]);
     }
-    ft_status status = relative_solve(&r, 0, solved, error);
-    relative_free(&r);
+    ft_status status = relative_nnls_solve(&r, 0, solved, error);
+    relative_nnls_free(&r);
     return status;
 }
 
@@ -240,7 +240,7 @@ const ft_setting roofline_setting = {.name = "rows",
 
 ft_status roofline_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     double limit;
-    FT_TRY(settings_take(context->config, &roofline_setting, 1, &limit, error));
+    FT_TRY(settings_parse(context->config, &roofline_setting, 1, &limit, error));
     FT_TRY(fit_set_check(set, error));
     roofline_model *m = roofline_new(set->device_count);
     fitting f = {.set = set, .model = m, .samples = calloc((size_t)set->device_count + 1, sizeof *f.samples)};

@@ -270,7 +270,7 @@ static ft_status fit(const fitting *f, adjust_kind kind, double *misfit, ft_erro
         if (f->settings > 0) solve(f, &still, STEADY_STEPS);
         return FT_OK;
     }
-    if (kind == ADJUST_REPRICE) FT_TRY(reprice(f, f->center[0], error));
+    if (kind == ADJUST_REFIT_COSTS) FT_TRY(reprice(f, f->center[0], error));
     prior best = {.terms = 0.1, .sizes = 0.003, .flags = 0.03, .noise = 0.0016};
     *misfit = search(f, &best);
     solve(f, &best, STEPS);

@@ -28,9 +28,10 @@ ft_status adjust_case_make(const adjustment *a, const explanation *made_of, doub
                            adjust_case *out, ft_error *error);
 
 typedef enum adjust_kind {
-    ADJUST_SCALE,  /* the bias alone, the median ratio; with settings, one for each of their flags, too */
-    ADJUST_REFIT,  /* all weights, from what the model says */
-    ADJUST_REPRICE /* all weights, from prices of the terms that are fitted first: for devices unlike any known one */
+    ADJUST_SCALE,      /* the bias alone, the median ratio; with settings, one for each of their flags, too */
+    ADJUST_REFIT,      /* all weights, from what the model says */
+    ADJUST_REFIT_COSTS /* all weights, from prices of the terms that are fitted first: for devices unlike any known one
+                        */
 } adjust_kind;
 
 enum { ADJUST_MIN_REFIT = 5 }; /* measurements: with fewer there is nothing but scale */

@@ -16,7 +16,7 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/predictor.h"
-#include "predictor/core/block.h"
+#include "predictor/core/file.h"
 #include "predictor/core/model_view.h"
 
 /* One labelled record. */

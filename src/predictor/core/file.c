@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
+#include "base/num.h"
 #include "nn/math/loops.h"
 
 /* As PNG's: the first byte is not text, and what mail and line-end conversion damage is seen at once. */
@@ -234,4 +235,58 @@ void predictor_file_free(predictor_file *file) {
     json_decref(file->root);
     free(file->owned);
     *file = (predictor_file){0};
+}
+
+/* --- The floats of a model ----------------------------------------------------------------------------------- */
+
+bool float_block_add(float_block *block, const float *items, size_t count) {
+    size_t needed, bytes;
+    if (count == 0) return true;
+    if (!num_add_size(block->count, count, &needed)) return false;
+    if (needed > block->capacity) {
+        size_t capacity = block->capacity * 2 > needed ? block->capacity * 2 : needed;
+        if (!num_mul_size(capacity, sizeof *items, &bytes)) return false;
+        float *grown = realloc(block->items, bytes);
+        if (grown == NULL) return false;
+        block->items = grown;
+        block->capacity = capacity;
+    }
+    memcpy(block->items + block->count, items, count * sizeof *items);
+    block->count = needed;
+    return true;
+}
+
+bool float_block_add_forest(float_block *block, const forest *f) {
+    size_t count = forest_save_count(f);
+    float *floats = malloc(count * sizeof *floats);
+    if (floats != NULL) forest_save(f, floats);
+    bool is_added = floats != NULL && float_block_add(block, floats, count);
+    free(floats);
+    return is_added;
+}
+
+/* Advances past a forest that was read. */
+static ft_status skip_forest(const float **block, size_t *left, uint32_t features, const forest *f, size_t used,
+                             ft_error *error) {
+    *block += used;
+    *left -= used;
+    if (forest_features(f) == features) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %u", forest_features(f), features);
+}
+
+ft_status block_read_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error) {
+    size_t used = 0;
+    FT_TRY(forest_load(*block, *left, f, &used, error));
+    return skip_forest(block, left, features, *f, used, error);
+}
+
+ft_status block_map_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error) {
+    size_t used = 0;
+    FT_TRY(forest_map(*block, *left, f, &used, error));
+    return skip_forest(block, left, features, *f, used, error);
+}
+
+void float_block_free(float_block *block) {
+    free(block->items);
+    *block = (float_block){0};
 }

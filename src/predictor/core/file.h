@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "nn/tree/trees.h"
 
 enum {
     PREDICTOR_FILE_VERSION = 1,
@@ -30,5 +31,23 @@ ft_status predictor_file_encode(const json_t *header, const float *block, size_t
 /* The first predictor of some bytes, which have to outlive it. */
 ft_status predictor_file_decode(const void *bytes, size_t size, predictor_file *file, ft_error *error);
 void predictor_file_free(predictor_file *file);
+
+/* --- The floats of a model ----------------------------------------------------------------------------------- */
+
+typedef struct float_block {
+    float *items;
+    size_t count, capacity;
+} float_block;
+
+/* False when out of memory. */
+bool float_block_add(float_block *block, const float *items, size_t count);
+bool float_block_add_forest(float_block *block, const forest *f);
+void float_block_free(float_block *block);
+
+/* Both read a forest over rows of `features` floats from the front of what is left of a block, and trust nothing in it.
+ * block_read_forest copies the trees; block_map_forest leaves them in the block, which has to outlive the forest, as
+ * those of predictor files do. */
+ft_status block_read_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error);
+ft_status block_map_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error);
 
 #endif

@@ -8,7 +8,6 @@
 #include "graph/fuse.h"
 #include "graph/geometry.h"
 #include "graph/graph.h"
-#include "predictor/core/kernel_array.h"
 
 /* --- Kinds --------------------------------------------------------------------------------------------------- */
 
@@ -106,6 +105,39 @@ static void set_flags(const char *type, ft_op_class op_class, float *features) {
     features[FLAG_GROUP + (uint32_t)group] = 1;
     for (uint32_t i = 0; i < KERNEL_FUSED; i++)
         features[FLAG_FUSED + i] = rest != NULL && has_word(rest + 1, fused_words[i], strlen(fused_words[i]), '-');
+}
+
+/* --- Arrays of multipliers ----------------------------------------------------------------------------------- */
+
+/* Steps as the open compiler of OpenVINO computes them for the Myriad X.
+ *
+ * In one step, each of 256 multipliers takes one coefficient. They serve 256 outputs of one input channel, or 128
+ * outputs of two, and so on to 16 outputs of 16; the compiler takes the split that needs the fewest steps. Adding up
+ * the ways of a split takes steps too. */
+static const double ADDING_STEPS[ARRAY_WAYS] = {0, 5, 11, 19, 31};
+
+/* Steps when the inputs are taken in so many parts, one after the other; infinite when coefficients do not fit. */
+static double steps_in_parts(double inputs, double outputs, double window, double parts) {
+    double best = INFINITY;
+    for (int i = 0; i < ARRAY_WAYS; i++) {
+        double ways = (double)(1 << i), depth = ceil(ceil(inputs / parts) / ways) * window;
+        double steps = parts * ceil(outputs * ways / ARRAY_MULTIPLIERS) * (depth + ADDING_STEPS[i]);
+        if (depth <= ARRAY_COEFFICIENTS) best = fmin(best, steps);
+    }
+    return best;
+}
+
+double array_steps(double inputs, double outputs, double window) {
+    enum { MAX_PARTS = 64 };
+    for (int parts = 1; parts <= MAX_PARTS; parts++) {
+        double steps = steps_in_parts(inputs, outputs, window, parts);
+        if (isfinite(steps)) return steps;
+    }
+    return inputs * outputs * window / ARRAY_MULTIPLIERS; /* larger than any the compiler would give to the array */
+}
+
+double array_rereads(double output_elements) {
+    return fmax(0, output_elements / ARRAY_OUTPUTS - 1);
 }
 
 /* --- Shapes -------------------------------------------------------------------------------------------------- */
@@ -262,13 +294,13 @@ static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_c
     set_flags(kernel->type, root->def->op_class, f);
 }
 
-ft_status kernel_rows_of(model_view *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
-                         ft_error *error) {
-    return kernel_rows_seen(s, rules, true, memory, rows, count, error);
+ft_status kernel_rows_extract(model_view *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
+                              ft_error *error) {
+    return kernel_rows_extract_as(s, rules, true, memory, rows, count, error);
 }
 
-ft_status kernel_rows_seen(model_view *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
-                           uint32_t *count, ft_error *error) {
+ft_status kernel_rows_extract_as(model_view *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
+                                 uint32_t *count, ft_error *error) {
     const ft_cost *cost;
     const ft_kernels *kernels;
     FT_TRY(model_view_cost(s, &cost, error));

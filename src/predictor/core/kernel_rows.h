@@ -74,10 +74,25 @@ typedef struct kernel_row {
 
 /* One row for each kernel, in the order of the kernels. Without `has_array`, convolutions are seen as those of cores
  * even where the rules say that an array of multipliers runs them. */
-ft_status kernel_rows_seen(model_view *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
-                           uint32_t *count, ft_error *error);
+ft_status kernel_rows_extract_as(model_view *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
+                                 uint32_t *count, ft_error *error);
 /* As the rules say. */
-ft_status kernel_rows_of(model_view *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
-                         ft_error *error);
+ft_status kernel_rows_extract(model_view *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
+                              ft_error *error);
+
+/* --- Arrays of multipliers ----------------------------------------------------------------------------------- */
+
+enum {
+    ARRAY_MULTIPLIERS = 256,
+    ARRAY_COEFFICIENTS = 512, /* that it holds for one output and one way */
+    ARRAY_WAYS = 5,           /* inputs are split 1, 2, 4, 8 or 16 ways */
+    ARRAY_OUTPUTS = 1 << 18   /* elements of an output that stay on chip: half a megabyte in float16 */
+};
+
+/* Steps for one pixel of the output: of as many input channels, output channels and elements of the window. */
+double array_steps(double inputs, double outputs, double window);
+
+/* How often weights are read again: once for each part beyond the first that an output is made in. */
+double array_rereads(double output_elements);
 
 #endif

@@ -20,14 +20,14 @@ model_view *model_view_owner(model_view *s) {
     return s->twin != NULL ? s->twin : s;
 }
 
-void *model_view_kept(const model_view *s, const void *key) {
+void *model_view_cached(const model_view *s, const void *key) {
     for (uint32_t i = 0; i < s->kept_count; i++)
         if (s->kept[i].key == key) return s->kept[i].data;
     return NULL;
 }
 
-void model_view_keep(model_view *s, const void *key, void *data) {
-    if (s->kept_count == MODEL_VIEW_MAX_KEPT) return;
+void model_view_cache(model_view *s, const void *key, void *data) {
+    if (s->kept_count == MODEL_VIEW_MAX_CACHED) return;
     s->kept[s->kept_count].key = key;
     s->kept[s->kept_count++].data = data;
 }

@@ -11,7 +11,7 @@
 #include "foretell/kernel.h"
 #include "foretell/predictor.h"
 
-enum { MODEL_VIEW_MAX_RUNTIMES = 16, MODEL_VIEW_MAX_KEPT = 16 };
+enum { MODEL_VIEW_MAX_RUNTIMES = 16, MODEL_VIEW_MAX_CACHED = 16 };
 
 typedef struct model_view model_view;
 
@@ -31,7 +31,7 @@ struct model_view {
     struct {
         const void *key;
         void *data;
-    } kept[MODEL_VIEW_MAX_KEPT];
+    } kept[MODEL_VIEW_MAX_CACHED];
 };
 
 void model_view_init(model_view *s, const ft_graph *bound, const ft_request *request);
@@ -43,8 +43,8 @@ ft_status model_view_kernels(model_view *s, const ft_rules *rules, const ft_kern
 model_view *model_view_owner(model_view *s);
 /* What a family worked out of a subject for one device and wants to find again for the next. The key is an address
  * that is the family's own; data is from s->memory. NULL when nothing is kept. */
-void *model_view_kept(const model_view *s, const void *key);
+void *model_view_cached(const model_view *s, const void *key);
 /* Does nothing when there is no room: whoever looks must be ready not to find. */
-void model_view_keep(model_view *s, const void *key, void *data);
+void model_view_cache(model_view *s, const void *key, void *data);
 
 #endif

@@ -26,7 +26,7 @@ static ft_status fail_device(const ft_predictor *predictor, const char *device, 
 /* For a device that the predictor was not trained on: its data sheet, if the predictor reads those. */
 static ft_status find_sheet(const ft_predictor *predictor, const ft_request *request, result_owner *owner,
                             target_device *target, ft_error *error) {
-    if (!predictor_takes_any_device(predictor)) return fail_device(predictor, request->device, error);
+    if (!predictor_reads_sheets(predictor)) return fail_device(predictor, request->device, error);
     if (request->sheet == NULL && owner->sheet == NULL) FT_TRY(ft_device_open(request->device, &owner->sheet, error));
     target->sheet = request->sheet != NULL ? request->sheet : owner->sheet;
     return FT_OK;
@@ -39,9 +39,9 @@ static ft_status find_target(const ft_predictor *predictor, const ft_request *re
         return ft_fail(error, FT_ERR_USAGE, "the predictor was trained on %u devices ('%s', ...): name one", count,
                        ft_predictor_device(predictor, 0));
     *target =
-        predictor_place(predictor, request->device != NULL ? predictor_device_index(predictor, request->device) : 0);
+        predictor_target(predictor, request->device != NULL ? predictor_device_index(predictor, request->device) : 0);
     if (target->index == FT_NONE) FT_TRY(find_sheet(predictor, request, owner, target, error));
-    if (!predictor_knows_mode(predictor, request->mode))
+    if (!predictor_supports_mode(predictor, request->mode))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor was trained on %s only, not on %s",
                        request->mode == FT_TRAIN ? "inference" : "training",
                        request->mode == FT_TRAIN ? "training" : "inference");
@@ -58,7 +58,7 @@ static ft_status add_metric(const ft_predictor *predictor, const ft_request *req
     const predict_input in = {.view = &owner->view, .target = &target, .memory = &owner->memory, .has_parts = is_first};
     FT_TRY(predictor_predict(predictor, &in, &p, error));
     ft_metric_result *m = &owner->metrics[result->metric_count++];
-    *m = predictor_estimate(predictor, target.index, &p);
+    *m = predictor_metric_result(predictor, target.index, &p);
     if (!is_first) return FT_OK;
     m->parts = p.parts;
     m->part_count = p.part_count;

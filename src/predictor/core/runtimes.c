@@ -12,8 +12,8 @@
 static ft_status add_rules(runtimes *r, const char *name, uint32_t *index, ft_error *error) {
     uint32_t i = 0;
     while (i < r->count && strcmp(r->names[i], name) != 0) i++;
-    if (i == RUNTIMES_MAX)
-        return ft_fail(error, FT_ERR_LIMIT, "devices with more than %d different runtimes", RUNTIMES_MAX);
+    if (i == MAX_RUNTIMES)
+        return ft_fail(error, FT_ERR_LIMIT, "devices with more than %d different runtimes", MAX_RUNTIMES);
     if (i == r->count) {
         char *copy = strdup(name);
         if (copy == NULL) return FT_NOMEM(error);
@@ -46,12 +46,13 @@ static ft_status add_described(runtimes *r, const char *file, uint32_t *index, f
     ft_device *device;
     FT_TRY(ft_device_open(file, &device, error));
     const char *rules = ft_device_runtime(device);
-    ft_status status = is_in_the_box(rules)
-                           ? add_rules(r, rules, index, error)
-                           : ft_fail(error, FT_ERR_UNSUPPORTED,
-                                     "%s: the runtime '%s' is not in the box ('foretell list runtimes' lists them), and a "
-                                     "predictor cannot carry rules along",
-                                     file, rules);
+    ft_status status =
+        is_in_the_box(rules)
+            ? add_rules(r, rules, index, error)
+            : ft_fail(error, FT_ERR_UNSUPPORTED,
+                      "%s: the runtime '%s' is not in the box ('foretell list runtimes' lists them), and a "
+                      "predictor cannot carry rules along",
+                      file, rules);
     ft_device_free(device);
     return status;
 }

@@ -12,11 +12,11 @@
 
 #define RUNTIME_UNKNOWN "torch-eager"
 
-enum { RUNTIMES_MAX = 8 };
+enum { MAX_RUNTIMES = 8 };
 
 typedef struct runtimes {
-    ft_rules *rules[RUNTIMES_MAX]; /* each once */
-    char *names[RUNTIMES_MAX];
+    ft_rules *rules[MAX_RUNTIMES]; /* each once */
+    char *names[MAX_RUNTIMES];
     uint32_t count;
     uint32_t *of_device; /* per device an index of rules */
     uint32_t device_count;

@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/num.h"
+
 struct scan {
     arena memory;
     const ft_dataset *data;
@@ -149,10 +153,10 @@ static ft_status visit_item(batch *b, uint32_t part, uint32_t worker, ft_error *
     ft_status status = scan_graph_open(s->data, r, &graph, error);
     if (status == FT_OK) {
         ft_request request = scan_request(r);
-        model_view about;
-        model_view_init(&about, graph.bound, &request);
-        status = b->job->visit(b->job->user, item, &about, worker, &b->found[part], error);
-        model_view_free(&about);
+        model_view view;
+        model_view_init(&view, graph.bound, &request);
+        status = b->job->visit(b->job->user, item, &view, worker, &b->found[part], error);
+        model_view_free(&view);
     }
     if (status == FT_OK && b->found[part].failed) status = FT_NOMEM(error);
     scan_graph_free(&graph);
@@ -209,4 +213,60 @@ ft_status scan_once(const ft_dataset *data, fit_rows rows, const scan_job *job, 
     ft_status status = scan_run(s, job, error);
     scan_free(s);
     return status;
+}
+
+/* --- Distinct rows ------------------------------------------------------------------------------------------- */
+
+ft_status row_grow(void **items, uint32_t count, uint32_t *capacity, size_t size, ft_error *error) {
+    if (count < *capacity) return FT_OK;
+    size_t wanted = *capacity > 0 ? (size_t)*capacity * 2 : 256, bytes;
+    if (wanted > UINT32_MAX / 2 || !num_mul_size(wanted, size, &bytes))
+        return ft_fail(error, FT_ERR_LIMIT, "the data set launches too many kernels");
+    void *moved = realloc(*items, bytes);
+    if (moved == NULL) return FT_NOMEM(error);
+    *items = moved;
+    *capacity = (uint32_t)wanted;
+    return FT_OK;
+}
+
+static const char *row_at(const row_table *table, uint32_t index) {
+    return table->rows + (size_t)index * table->size;
+}
+
+/* The slot of an equal row, or the free one where it belongs. */
+static uint32_t find_slot(const row_table *table, const void *row) {
+    uint32_t mask = table->slot_count - 1, slot = (uint32_t)hash_bytes(row, table->size).low & mask;
+    while (table->slots[slot] != 0 && memcmp(row_at(table, table->slots[slot] - 1), row, table->size) != 0)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static ft_status widen_slots(row_table *table, ft_error *error) {
+    uint32_t wanted = table->slot_count > 0 ? table->slot_count * 2 : 1024;
+    uint32_t *slots = calloc(wanted, sizeof *slots);
+    if (slots == NULL) return FT_NOMEM(error);
+    free(table->slots);
+    table->slots = slots;
+    table->slot_count = wanted;
+    for (uint32_t i = 0; i < table->count; i++) slots[find_slot(table, row_at(table, i))] = i + 1;
+    return FT_OK;
+}
+
+ft_status row_table_add(row_table *table, const void *row, uint32_t *index, ft_error *error) {
+    if (table->count >= table->slot_count / 2) FT_TRY(widen_slots(table, error));
+    uint32_t slot = find_slot(table, row);
+    if (table->slots[slot] == 0) {
+        FT_TRY(row_grow((void **)&table->rows, table->count, &table->capacity, table->size, error));
+        memcpy(table->rows + (size_t)table->count * table->size, row, table->size);
+        table->count++;
+        table->slots[slot] = table->count;
+    }
+    *index = table->slots[slot] - 1;
+    return FT_OK;
+}
+
+void row_table_free(row_table *table) {
+    free(table->rows);
+    free(table->slots);
+    *table = (row_table){.size = table->size};
 }

@@ -60,4 +60,23 @@ void scan_graph_free(scan_graph *graph);
 /* What a record asks for. */
 ft_request scan_request(const ft_record *record);
 
+/* --- Distinct rows ------------------------------------------------------------------------------------------- */
+
+/* Rows of bytes, equal ones stored once: models share most of their kernels, and what is computed per kernel is
+ * computed once per distinct one. */
+typedef struct row_table {
+    size_t size; /* of a row */
+    char *rows;
+    uint32_t count, capacity;
+    uint32_t *slots; /* row + 1, by hash; 0: free */
+    uint32_t slot_count;
+} row_table;
+
+/* *index: that of an equal row, or of a new one. */
+ft_status row_table_add(row_table *table, const void *row, uint32_t *index, ft_error *error);
+void row_table_free(row_table *table);
+
+/* Makes room for one more item of `size` bytes in an array of the caller's. */
+ft_status row_grow(void **items, uint32_t count, uint32_t *capacity, size_t size, ft_error *error);
+
 #endif

@@ -10,8 +10,8 @@
 #include "foretell/device.h"
 #include "nn/descent.h"
 #include "nn/layer.h"
-#include "predictor/core/config.h"
 #include "predictor/core/model_view.h"
+#include "predictor/core/settings.h"
 #include "predictor/gnn/label_scale.h"
 
 /* --- Samples ------------------------------------------------------------------------------------------------- */

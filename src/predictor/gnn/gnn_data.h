@@ -7,7 +7,7 @@
 #define PREDICTOR_GNN_DATA_H
 
 #include "predictor/core/family.h"
-#include "predictor/core/row_table.h"
+#include "predictor/core/scan.h"
 #include "predictor/gnn/gnn.h"
 
 enum { GNN_MAX_COLUMNS = 1024, GNN_MAX_METRICS = 16, GNN_MAX_TEXT = 256 };

@@ -14,10 +14,10 @@
 /* --- Inference --------------------------------------------------------------------------------------------------- */
 
 static ft_status cached_inference(const gnn_model *m, model_view *s, const gnn_inference **found, ft_error *error) {
-    gnn_inference *v = model_view_kept(s, m);
+    gnn_inference *v = model_view_cached(s, m);
     if (v == NULL) {
         FT_TRY(gnn_inference_make(m, s, m->columns, m->column_count, &s->memory, &v, error));
-        model_view_keep(s, m, v);
+        model_view_cache(s, m, v);
     }
     *found = v;
     return FT_OK;
@@ -34,14 +34,14 @@ ft_status gnn_precompute(const void *model, model_view *const *views, uint32_t c
     for (uint32_t i = 0; i < count && status == FT_OK; i++) {
         ft_error reason;
         model_view *s = views[i];
-        if (model_view_kept(s, m) != NULL) continue; /* another metric of the same model */
+        if (model_view_cached(s, m) != NULL) continue; /* another metric of the same model */
         ft_status extracted =
             gnn_inference_prepare(m, s, m->column_count, &memory, &s->memory, &results[prepared_count], &reason);
         if (extracted == FT_OK) prepared[prepared_count++] = s;
     }
     if (status == FT_OK)
         status = gnn_inference_run(m, results, prepared_count, m->columns, m->column_count, &memory, error);
-    for (uint32_t i = 0; i < prepared_count && status == FT_OK; i++) model_view_keep(prepared[i], m, results[i]);
+    for (uint32_t i = 0; i < prepared_count && status == FT_OK; i++) model_view_cache(prepared[i], m, results[i]);
     arena_free(&memory);
     return status;
 }

@@ -76,7 +76,7 @@ ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *pl
     config_list list;
     if (!gnn_plan_open(kind, plan)) return FT_NOMEM(error);
     gnn_plan_list(kind, plan, &list);
-    ft_status status = config_take_list(config, &list, error);
+    ft_status status = config_read_list(config, &list, error);
     if (status == FT_OK) status = check_shared(&plan->shared, error);
     if (status == FT_OK && kind->check != NULL) status = kind->check(&plan->shared, plan->own, error);
     if (status == FT_OK)

@@ -73,7 +73,7 @@ const ft_setting kernel_settings_wide[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(32
 
 ft_status kernel_config_read(const json_t *object, const ft_setting *settings, kernel_config *config, ft_error *error) {
     double v[KERNEL_SETTING_COUNT];
-    FT_TRY(settings_take(object, settings, KERNEL_SETTING_COUNT, v, error));
+    FT_TRY(settings_parse(object, settings, KERNEL_SETTING_COUNT, v, error));
     *config = (kernel_config){.hidden = (uint32_t)v[HIDDEN],
                               .members = (uint32_t)v[MEMBERS],
                               .steps = (uint32_t)v[STEPS],

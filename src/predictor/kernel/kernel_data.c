@@ -81,7 +81,8 @@ static ft_status visit(void *user, const scan_item *item, model_view *view, uint
         if (!item_uses(g, item, side)) continue;
         kernel_row *rows;
         found_side head = {.side = side};
-        status = kernel_rows_seen(view, g->runtimes->rules[side], g->has_array, &memory, &rows, &head.rows, error);
+        status =
+            kernel_rows_extract_as(view, g->runtimes->rules[side], g->has_array, &memory, &rows, &head.rows, error);
         if (status != FT_OK) break;
         buf_add(found, &head, sizeof head);
         buf_add(found, rows, head.rows * sizeof *rows);
@@ -159,7 +160,7 @@ static ft_status count_families(const gathering *g, const scan *s, arena *memory
 /* Items are collected in order, so model k of a side is the k-th item that uses it. */
 static void set_repeats(const gathering *g, const scan *s, const family_count *f) {
     double average = (double)scan_count(s) / f->numbers.count;
-    uint32_t seen[RUNTIMES_MAX] = {0};
+    uint32_t seen[MAX_RUNTIMES] = {0};
     for (uint32_t i = 0; i < scan_count(s); i++) {
         const scan_item *item = scan_item_at(s, i);
         uint32_t number = 0;

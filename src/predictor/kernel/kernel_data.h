@@ -8,8 +8,8 @@
 
 #include "predictor/core/family.h"
 #include "predictor/core/kernel_rows.h"
-#include "predictor/core/row_table.h"
 #include "predictor/core/runtimes.h"
+#include "predictor/core/scan.h"
 
 /* Rows of a table of kernels. */
 static inline const kernel_row *kernel_table_rows(const row_table *table) {
@@ -46,13 +46,13 @@ typedef struct kernel_side {
 
 typedef struct kernel_data {
     uint32_t side_count;
-    kernel_side sides[RUNTIMES_MAX]; /* in the order of the runtimes */
+    kernel_side sides[MAX_RUNTIMES]; /* in the order of the runtimes */
     uint32_t device_count;
     uint32_t *column; /* per device of the fit set: its index among the devices of its side */
 } kernel_data;
 
 /* Unpacks, binds and fuses every graph of the set, which dominates the time before training. `has_array`: as in
- * kernel_rows_seen. */
+ * kernel_rows_extract_as. */
 ft_status kernel_data_gather(const fit_set *set, const fit_context *context, const runtimes *r, bool has_array,
                              kernel_data *data, ft_error *error);
 void kernel_data_free(kernel_data *data);

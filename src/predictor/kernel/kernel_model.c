@@ -39,7 +39,7 @@ ft_status kernel_model_new(const kernel_config *config, runtimes *r, uint64_t se
     ft_status status = m->column != NULL ? FT_OK : FT_NOMEM(error);
     for (uint32_t d = 0; status == FT_OK && d < m->device_count; d++)
         m->column[d] = m->sides[m->runtimes.of_device[d]].device_count++;
-    for (uint32_t i = 0; i < RUNTIMES_MAX; i++) m->sides[i].has_array = config->has_array;
+    for (uint32_t i = 0; i < MAX_RUNTIMES; i++) m->sides[i].has_array = config->has_array;
     for (uint32_t i = 0; status == FT_OK && i < m->runtimes.count; i++) status = add_nets(m, i, seed, error);
     if (status != FT_OK)
         kernel_model_free(m);
@@ -51,7 +51,7 @@ ft_status kernel_model_new(const kernel_config *config, runtimes *r, uint64_t se
 void kernel_model_free(void *model) {
     kernel_model *m = model;
     if (m == NULL) return;
-    for (uint32_t i = 0; i < RUNTIMES_MAX; i++) {
+    for (uint32_t i = 0; i < MAX_RUNTIMES; i++) {
         for (uint32_t j = 0; j < m->sides[i].net_count; j++) kernel_net_free(&m->sides[i].nets[j]);
         free(m->sides[i].nets);
         kernel_seen_free(&m->sides[i].seen);

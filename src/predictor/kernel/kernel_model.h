@@ -14,7 +14,7 @@
 
 typedef struct kernel_side_model {
     uint32_t device_count;
-    bool has_array; /* kernel_rows_seen */
+    bool has_array; /* kernel_rows_extract_as */
     kernel_scaling scaling;
     kernel_net *nets; /* specialist ones, then robust ones */
     uint32_t net_count, specialist_count;
@@ -27,7 +27,7 @@ typedef struct kernel_model {
     uint32_t device_count;
     runtimes runtimes;
     uint32_t *column; /* per device: its index among the devices of its runtime */
-    kernel_side_model sides[RUNTIMES_MAX];
+    kernel_side_model sides[MAX_RUNTIMES];
     float *block; /* floats that trees and tables point into, if the model owns them; NULL: the file does */
 } kernel_model;
 

@@ -127,7 +127,7 @@ static ft_status time_kernels(const kernel_side_model *side, model_view *s, cons
     uint32_t count;
     inference f;
     FT_TRY(model_view_kernels(s, rules, &k->kernels, error));
-    FT_TRY(kernel_rows_seen(s, rules, side->has_array, &s->memory, &rows, &count, error));
+    FT_TRY(kernel_rows_extract_as(s, rules, side->has_array, &s->memory, &rows, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     assert(count == k->kernels->count);
     FT_TRY(fold_rows(k, rows, &s->memory, error));
@@ -143,12 +143,12 @@ static ft_status time_kernels(const kernel_side_model *side, model_view *s, cons
 /* Kernels under another runtime than the side's own are not cached: only adapted predictors need them. */
 static ft_status find_timed_kernels(const kernel_side_model *side, model_view *s, const ft_rules *rules, bool is_own,
                                     const timed_kernels **found, ft_error *error) {
-    timed_kernels *k = is_own ? model_view_kept(s, side) : NULL;
+    timed_kernels *k = is_own ? model_view_cached(s, side) : NULL;
     if (k == NULL) {
         k = ARENA_ARRAY(&s->memory, timed_kernels, 1);
         if (k == NULL) return FT_NOMEM(error);
         FT_TRY(time_kernels(side, s, rules, k, error));
-        if (is_own) model_view_keep(s, side, k);
+        if (is_own) model_view_cache(s, side, k);
     }
     *found = k;
     return FT_OK;

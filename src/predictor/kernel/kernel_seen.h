@@ -6,7 +6,7 @@
 #ifndef PREDICTOR_KERNEL_SEEN_H
 #define PREDICTOR_KERNEL_SEEN_H
 
-#include "predictor/core/block.h"
+#include "predictor/core/file.h"
 #include "predictor/core/kernel_rows.h"
 
 /* Hash set with open addressing, of floats, so that a mapped file is searched in place. Hashes have 24 bits: about one

@@ -302,7 +302,7 @@ const ft_setting memory_settings[MEMORY_SETTING_COUNT] = {
 
 static ft_status take_config(const fit_context *context, settings *s, ft_error *error) {
     double v[MEMORY_SETTING_COUNT];
-    FT_TRY(settings_take(context->config, memory_settings, MEMORY_SETTING_COUNT, v, error));
+    FT_TRY(settings_parse(context->config, memory_settings, MEMORY_SETTING_COUNT, v, error));
     s->boost = boost_options_default();
     s->boost.rounds = (uint32_t)v[ROUNDS];
     s->boost.depth = (uint32_t)v[DEPTH];
@@ -334,7 +334,7 @@ const ft_setting memory_plan_setting = {
 
 ft_status memory_fit_plan(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error) {
     double has_context, clip = 1;
-    FT_TRY(settings_take(context->config, &memory_plan_setting, 1, &has_context, error));
+    FT_TRY(settings_parse(context->config, &memory_plan_setting, 1, &has_context, error));
     FT_TRY(fit_set_check(set, error));
     rows r;
     ft_status status = rows_begin(set, &r, error);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/core/family_common.h"
 #include "predictor/core/families.h"
+#include "predictor/core/family_common.h"
 #include "predictor/memory/memory_fit.h"
 
 #define MIB (1024.0 * 1024)
@@ -112,12 +112,12 @@ static ft_status check_place(const target_device *where, ft_error *error) {
 /* Rows of all devices are the same, but for one that is too small. */
 static ft_status row_of(model_view *s, uint64_t limit, memory_row *row, ft_error *error) {
     static const char key;
-    memory_row *kept = model_view_kept(s, &key);
+    memory_row *kept = model_view_cached(s, &key);
     if (kept == NULL) {
         kept = ARENA_NEW(&s->memory, memory_row);
         if (kept == NULL) return FT_NOMEM(error);
         FT_TRY(memory_row_make(s, memory_limit(NULL, 0), kept, error));
-        model_view_keep(s, &key, kept);
+        model_view_cache(s, &key, kept);
     }
     if (kept->replayed.reserved_bytes > limit) return memory_row_make(s, limit, row, error);
     *row = *kept;

@@ -259,7 +259,7 @@ const ft_setting ethos_setting = {
 static ft_status prepare(const fit_set *set, const fit_context *context, ethos_model *m, bool *is_learned,
                          ft_error *error) {
     double learned;
-    FT_TRY(settings_take(context->config, &ethos_setting, 1, &learned, error));
+    FT_TRY(settings_parse(context->config, &ethos_setting, 1, &learned, error));
     *is_learned = learned != 0;
     FT_TRY(fit_set_check(set, error));
     if (!ethos_metric_find(set->metric, &m->metric))

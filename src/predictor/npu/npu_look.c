@@ -24,13 +24,13 @@ static const char memo_key; /* its address is the key */
 
 static ft_status memo_of(model_view *s, npu_memo **memo, ft_error *error) {
     model_view *owner = model_view_owner(s);
-    *memo = model_view_kept(owner, &memo_key);
+    *memo = model_view_cached(owner, &memo_key);
     if (*memo != NULL) return FT_OK;
     npu_memo *made = ARENA_NEW(&owner->memory, npu_memo);
     if (made == NULL) return FT_NOMEM(error);
     FT_TRY(npu_lower(owner->bound, &owner->memory, &made->net, error));
     made->coverage = -1;
-    model_view_keep(owner, &memo_key, made);
+    model_view_cache(owner, &memo_key, made);
     *memo = made;
     return FT_OK;
 }

@@ -107,7 +107,7 @@ ft_status digraph_extract(const void *own, const void *extractor, model_view *s,
     edge *edges = NULL;
     uint32_t nodes, edge_count = 0;
     FT_TRY(model_view_kernels(s, extractor, &kernels, error));
-    FT_TRY(kernel_rows_of(s, extractor, memory, &rows, &nodes, error));
+    FT_TRY(kernel_rows_extract(s, extractor, memory, &rows, &nodes, error));
     FT_TRY(find_edges(s->bound, kernels, memory, &edges, &edge_count, error));
     if (!gnn_sample_open(sample, &widths, nodes, edge_count, memory)) return FT_NOMEM(error);
     for (uint32_t i = 0; i < nodes; i++)

@@ -65,8 +65,8 @@ static ft_status extract(void *extractor, model_view *s, arena *memory, float *r
     return status;
 }
 
-static const gbt_rows nests = {.columns = NEST_COLUMNS, .open = open, .close = close, .look = extract_nest};
-static const gbt_rows leaves = {.columns = LEAF_COLUMNS, .open = open, .close = close, .look = extract};
+static const gbt_rows nests = {.columns = NEST_COLUMNS, .open = open, .close = close, .extract = extract_nest};
+static const gbt_rows leaves = {.columns = LEAF_COLUMNS, .open = open, .close = close, .extract = extract};
 
 GBT_FAMILY(leaf_gbt, leaves, "leaf-gbt", "program-leaf-sums-1",
            "tensor programs: boosted trees on the features of a loop nest, summed over its stores");

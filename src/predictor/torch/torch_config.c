@@ -35,7 +35,7 @@ const ft_setting torch_config_settings[TORCH_CONFIG_SETTING_COUNT] = {
 
 ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error) {
     double v[TORCH_CONFIG_SETTING_COUNT];
-    FT_TRY(settings_take(object, torch_config_settings, TORCH_CONFIG_SETTING_COUNT, v, error));
+    FT_TRY(settings_parse(object, torch_config_settings, TORCH_CONFIG_SETTING_COUNT, v, error));
     *config = (torch_config){.hidden = (uint32_t)v[HIDDEN],
                              .basis = (uint32_t)v[BASIS],
                              .members = (uint32_t)v[MEMBERS],

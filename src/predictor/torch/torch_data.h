@@ -4,7 +4,7 @@
 #define PREDICTOR_TORCH_DATA_H
 
 #include "predictor/core/family.h"
-#include "predictor/core/row_table.h"
+#include "predictor/core/scan.h"
 #include "predictor/torch/torch_setting.h"
 
 /* The kernels of a graph. They depend on whether it is compiled, their bytes on the precision; the batch is a factor.

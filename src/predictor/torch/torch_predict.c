@@ -73,12 +73,12 @@ static ft_status find_view(const torch_model *m, const kernel_variant *v, model_
                            ft_error *error) {
     const void *key = &m->keys[v->side][torch_program_code(v->is_compiled, v->precision)];
     model_view *owner = model_view_owner(s);
-    torch_view *view = model_view_kept(owner, key);
+    torch_view *view = model_view_cached(owner, key);
     if (view == NULL) {
         view = ARENA_NEW(&owner->memory, torch_view);
         if (view == NULL) return FT_NOMEM(error);
         FT_TRY(make_view(m, v, owner, view, error));
-        model_view_keep(owner, key, view);
+        model_view_cache(owner, key, view);
     }
     *out = view;
     return FT_OK;

@@ -1,9 +1,9 @@
-/* totals.h - a whole graph as one row of numbers: how many operators of each kind, and what they do in all.
+/* totals_gbt.h - a graph as one row of numbers: operators of each kind, counted, and totals of their work.
  *
  * For each kind of operator: count, FLOPs, bytes, parameters; for convolutions and depthwise ones count and FLOPs by
- * size of the kernel; then sums over all. What a number stands for is fixed: a change needs another TOTALS_SCHEMA. */
-#ifndef PREDICTOR_TOTALS_H
-#define PREDICTOR_TOTALS_H
+ * size of the kernel; then sums over all. A change of what a number means needs another TOTALS_SCHEMA. */
+#ifndef PREDICTOR_BASELINE_TOTALS_GBT_H
+#define PREDICTOR_BASELINE_TOTALS_GBT_H
 
 #include "predictor/core/model_view.h"
 
@@ -17,6 +17,6 @@ enum {
     TOTALS_COUNT = TOTALS_KINDS * TOTALS_PER_KIND + 2 * 2 * TOTALS_SIZES + TOTALS_SUMS,
 };
 
-ft_status totals_of(model_view *s, float row[TOTALS_COUNT], ft_error *error);
+ft_status totals_extract(model_view *s, float row[TOTALS_COUNT], ft_error *error);
 
 #endif

@@ -1,5 +1,7 @@
-#include "predictor/core/header.h"
+/* metadata.c - the JSON header of a predictor file: made from a description, and parsed. */
+#include "predictor/core/predictor.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +9,7 @@
 #include "foretell/foretell.h"
 
 #define FORMAT_NAME "foretell predictor"
-/* Whoever reads the schema alone must not take an adapted predictor for the one it was made from. */
+/* Appended to the schema, so that a version that cannot read adapted predictors refuses them. */
 #define ADAPTED_SCHEMA "+adapted"
 
 static const char *const mode_names[] = {[FT_INFER] = "infer", [FT_TRAIN] = "train"};
@@ -58,7 +60,7 @@ static json_t *make_schema(const predictor_description *d, const family *f) {
     return json_sprintf("%s%s", f->schema, d->adapted != NULL ? ADAPTED_SCHEMA : "");
 }
 
-/* The adjustment of a device; those of the first metric do not say of which they are. */
+/* The correction of a device; those of the first metric are stored without its name. */
 static bool add_adjustment(const predictor_description *d, uint32_t metric, uint32_t device, json_t *list) {
     const adjustment *a = d->adjustments[metric * d->device_count + device];
     json_t *item = a != NULL ? adjust_save(a, d->devices[device]) : NULL;
@@ -69,7 +71,7 @@ static bool add_adjustment(const predictor_description *d, uint32_t metric, uint
     return json_array_append_new(list, item) == 0 && is_complete;
 }
 
-/* What is told of adapting, with the adjustments. */
+/* The report of adapting, with the corrections. */
 static json_t *make_adapted(const predictor_description *d) {
     json_t *made = json_copy((json_t *)d->adapted), *list = json_array();
     bool is_complete = made != NULL && list != NULL;
@@ -83,7 +85,7 @@ static json_t *make_adapted(const predictor_description *d) {
     return NULL;
 }
 
-/* True when all went well; takes the reference over in any case. */
+/* False when out of memory; takes the reference over in any case. */
 static bool set(json_t *root, const char *key, json_t *value) {
     return json_object_set_new(root, key, value) == 0;
 }
@@ -93,7 +95,7 @@ static bool set_metric(json_t *root, const predictor_metric *metric) {
            (metric->calibration == NULL || set(root, "calibration", json_incref((json_t *)metric->calibration)));
 }
 
-/* What the model tells besides its first metric. */
+/* The metrics of the model besides its first. */
 static json_t *make_others(const predictor_description *d) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < d->other_count; i++) {
@@ -106,8 +108,8 @@ static json_t *make_others(const predictor_description *d) {
     return list;
 }
 
-ft_status header_make(const predictor_description *d, const family *f, const json_t *params, json_t **root,
-                      ft_error *error) {
+ft_status metadata_make(const predictor_description *d, const family *f, const json_t *params, json_t **root,
+                        ft_error *error) {
     json_t *made = json_object();
     bool is_complete = made != NULL && set(made, "format", json_string(FORMAT_NAME)) &&
                        set(made, "foretell", json_string(ft_version_string())) &&
@@ -128,25 +130,25 @@ ft_status header_make(const predictor_description *d, const family *f, const jso
 
 /* --- Parsing ------------------------------------------------------------------------------------------------- */
 
-static ft_status keep(const json_t *value, arena *memory, const char **text, ft_error *error) {
+static ft_status copy_text(const json_t *value, arena *memory, const char **text, ft_error *error) {
     const char *found;
     FT_TRY(json_read_string(value, &found, error));
     *text = arena_string(memory, found, strlen(found));
     return *text != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status take_format(const json_t *value, ft_error *error) {
+static ft_status check_format(const json_t *value, ft_error *error) {
     const char *text;
     FT_TRY(json_read_string(value, &text, error));
     if (strcmp(text, FORMAT_NAME) == 0) return FT_OK;
     return ft_fail(error, FT_ERR_FORMAT, "is '%s', but '%s' is expected", text, FORMAT_NAME);
 }
 
-static ft_status take_family(const json_t *value, header *h, ft_error *error) {
+static ft_status find_family(const json_t *value, metadata *m, ft_error *error) {
     const char *text;
     FT_TRY(json_read_string(value, &text, error));
-    h->family = family_find(text);
-    if (h->family != NULL) return FT_OK;
+    m->family = family_find(text);
+    if (m->family != NULL) return FT_OK;
     ft_fail(error, FT_ERR_UNSUPPORTED, "is '%s', which this foretell does not have; it has", text);
     for (uint32_t i = 0; error != NULL && i < family_total; i++) {
         size_t length = strlen(error->message);
@@ -156,29 +158,29 @@ static ft_status take_family(const json_t *value, header *h, ft_error *error) {
     return FT_ERR_UNSUPPORTED;
 }
 
-static ft_status take_schema(const json_t *value, const header *h, ft_error *error) {
+static ft_status check_schema(const json_t *value, const metadata *m, ft_error *error) {
     const char *text;
     FT_TRY(json_read_string(value, &text, error));
-    size_t length = strlen(h->family->schema);
-    bool is_same = strncmp(text, h->family->schema, length) == 0;
+    size_t length = strlen(m->family->schema);
+    bool is_same = strncmp(text, m->family->schema, length) == 0;
     if (is_same && (text[length] == '\0' || strcmp(text + length, ADAPTED_SCHEMA) == 0)) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED,
                    "is '%s': it was trained on other features than this foretell computes ('%s'); train it again", text,
-                   h->family->schema);
+                   m->family->schema);
 }
 
-static ft_status take_devices(const json_t *value, arena *memory, header *h, ft_error *error) {
+static ft_status parse_devices(const json_t *value, arena *memory, metadata *m, ft_error *error) {
     size_t count = json_array_size(value);
-    if (!json_is_array(value) || count == 0 || count > HEADER_MAX_DEVICES)
-        return ft_fail(error, FT_ERR_DAMAGED, "must be a list of 1 to %d names", HEADER_MAX_DEVICES);
-    h->devices = ARENA_ARRAY(memory, const char *, count);
-    if (h->devices == NULL) return FT_NOMEM(error);
-    h->device_count = h->known_count = (uint32_t)count;
+    if (!json_is_array(value) || count == 0 || count > METADATA_MAX_DEVICES)
+        return ft_fail(error, FT_ERR_DAMAGED, "must be a list of 1 to %d names", METADATA_MAX_DEVICES);
+    m->devices = ARENA_ARRAY(memory, const char *, count);
+    if (m->devices == NULL) return FT_NOMEM(error);
+    m->device_count = m->known_count = (uint32_t)count;
     for (uint32_t i = 0; i < count; i++) {
-        FT_TRY(keep(json_array_get(value, i), memory, &h->devices[i], error));
+        FT_TRY(copy_text(json_array_get(value, i), memory, &m->devices[i], error));
         for (uint32_t j = 0; j < i; j++) {
-            if (strcmp(h->devices[i], h->devices[j]) == 0)
-                return ft_fail(error, FT_ERR_DAMAGED, "has '%s' twice", h->devices[i]);
+            if (strcmp(m->devices[i], m->devices[j]) == 0)
+                return ft_fail(error, FT_ERR_DAMAGED, "has '%s' twice", m->devices[i]);
         }
     }
     return FT_OK;
@@ -186,20 +188,20 @@ static ft_status take_devices(const json_t *value, arena *memory, header *h, ft_
 
 /* --- Metrics ------------------------------------------------------------------------------------------------- */
 
-static uint32_t number_of_mode(const char *text) {
+static uint32_t mode_index(const char *text) {
     uint32_t mode = 0;
     while (mode < MODE_COUNT && strcmp(text, mode_names[mode]) != 0) mode++;
     return mode < MODE_COUNT ? mode : FT_NONE;
 }
 
-static uint32_t number_of_dtype(const char *text) {
+static uint32_t dtype_index(const char *text) {
     ft_dtype dtype;
     return ft_dtype_parse(text, &dtype) ? (uint32_t)dtype : FT_NONE;
 }
 
-/* A list of names, as the bits of their numbers; `number_of` knows the names (FT_NONE: not this one). */
-static ft_status take_names(const json_t *value, uint32_t (*number_of)(const char *), const char *what, uint32_t *bits,
-                            ft_error *error) {
+/* A list of names, as the bits of their indices; `index_of` returns FT_NONE for a name that is not one of them. */
+static ft_status parse_names(const json_t *value, uint32_t (*index_of)(const char *), const char *what, uint32_t *bits,
+                             ft_error *error) {
     if (value == NULL) return FT_OK;
     if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
     size_t i;
@@ -207,99 +209,112 @@ static ft_status take_names(const json_t *value, uint32_t (*number_of)(const cha
     json_array_foreach(value, i, item) {
         const char *text;
         FT_TRY(json_read_string(item, &text, error));
-        uint32_t number = number_of(text);
-        if (number == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no %s", text, what);
-        *bits |= 1U << number;
+        uint32_t index = index_of(text);
+        if (index == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is not a %s", text, what);
+        assert(index < 32);
+        *bits |= 1U << index;
     }
     return FT_OK;
 }
 
-static ft_status take_calibration(const json_t *value, const header *h, double *q90, ft_error *error) {
-    for (uint32_t i = 0; i < h->device_count; i++) q90[i] = NAN;
+static ft_status parse_calibration(const json_t *value, const metadata *m, double *q90, ft_error *error) {
+    for (uint32_t i = 0; i < m->device_count; i++) q90[i] = NAN;
     if (value == NULL) return FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
-    for (uint32_t i = 0; i < h->device_count; i++) {
-        const json_t *item = json_object_get(value, h->devices[i]);
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        const json_t *item = json_object_get(value, m->devices[i]);
         if (item == NULL) continue;
         ft_status status = json_read_number(json_object_get(item, "q90"), 0, 1e3, &q90[i], error);
-        if (status != FT_OK) return ft_fail_prefix(error, status, "'%s': 'q90'", h->devices[i]);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "'%s': 'q90'", m->devices[i]);
     }
     return FT_OK;
 }
 
-/* The keys of a metric; `key` is set to the one that is wrong. */
-static ft_status take_metric(const json_t *object, arena *memory, const header *h, header_metric *metric,
-                             const char **key, ft_error *error) {
+/* The keys of a metric; on an error, *key is the one at fault. */
+static ft_status parse_metric(const json_t *object, arena *memory, const metadata *m, metadata_metric *metric,
+                              const char **key, ft_error *error) {
     *key = "metric";
-    FT_TRY(keep(json_object_get(object, *key), memory, &metric->name, error));
+    FT_TRY(copy_text(json_object_get(object, *key), memory, &metric->name, error));
     *key = "modes";
-    FT_TRY(take_names(json_object_get(object, *key), number_of_mode, "mode", &metric->modes, error));
+    FT_TRY(parse_names(json_object_get(object, *key), mode_index, "mode", &metric->modes, error));
     *key = "calibration";
-    metric->q90 = ARENA_ARRAY(memory, double, h->device_count);
+    metric->q90 = ARENA_ARRAY(memory, double, m->device_count);
     if (metric->q90 == NULL) return FT_NOMEM(error);
-    return take_calibration(json_object_get(object, *key), h, metric->q90, error);
+    return parse_calibration(json_object_get(object, *key), m, metric->q90, error);
 }
 
 /* The first stands in the header itself, the others in a list. */
-static ft_status take_metrics(const json_t *root, arena *memory, header *h, ft_error *error) {
+static ft_status parse_metrics(const json_t *root, arena *memory, metadata *m, ft_error *error) {
     const json_t *others = json_object_get(root, "also");
     size_t count = 1 + json_array_size(others);
-    if (count > HEADER_MAX_METRICS || (others != NULL && !json_is_array(others)))
-        return ft_fail(error, FT_ERR_DAMAGED, "header: 'also' must be a list of at most %d", HEADER_MAX_METRICS - 1);
-    h->metrics = ARENA_ARRAY(memory, header_metric, count);
-    if (h->metrics == NULL) return FT_NOMEM(error);
-    for (; h->metric_count < count; h->metric_count++) {
-        const json_t *object = h->metric_count == 0 ? root : json_array_get(others, h->metric_count - 1);
+    if (count > METADATA_MAX_METRICS || (others != NULL && !json_is_array(others)))
+        return ft_fail(error, FT_ERR_DAMAGED, "header: 'also' must be a list of at most %d", METADATA_MAX_METRICS - 1);
+    m->metrics = ARENA_ARRAY(memory, metadata_metric, count);
+    if (m->metrics == NULL) return FT_NOMEM(error);
+    for (; m->metric_count < count; m->metric_count++) {
+        const json_t *object = m->metric_count == 0 ? root : json_array_get(others, m->metric_count - 1);
         const char *key;
-        ft_status status = take_metric(object, memory, h, &h->metrics[h->metric_count], &key, error);
+        ft_status status = parse_metric(object, memory, m, &m->metrics[m->metric_count], &key, error);
         if (status == FT_OK) continue;
-        return h->metric_count == 0 ? ft_fail_prefix(error, status, "header: '%s'", key)
-                                    : ft_fail_prefix(error, status, "header: 'also': %u: '%s'", h->metric_count, key);
+        return m->metric_count == 0 ? ft_fail_prefix(error, status, "header: '%s'", key)
+                                    : ft_fail_prefix(error, status, "header: 'also': %u: '%s'", m->metric_count, key);
     }
-    if (count > 1 && !family_can(h->family, FAMILY_MULTI_METRIC))
-        return ft_fail(error, FT_ERR_DAMAGED, "header: 'also': the model tells one metric");
+    if (count > 1 && !family_can(m->family, FAMILY_MULTI_METRIC))
+        return ft_fail(error, FT_ERR_DAMAGED, "header: 'also': the family '%s' has one metric", m->family->name);
     return FT_OK;
 }
 
 /* --- All keys ------------------------------------------------------------------------------------------------ */
 
-static ft_status take_adapted(const json_t *value, header *h, ft_error *error) {
+static ft_status parse_adapted(const json_t *value, metadata *m, ft_error *error) {
     double known;
     const json_t *list = json_object_get(value, "adjustments");
-    ft_status status = json_read_number(json_object_get(value, "known"), 1, h->device_count, &known, error);
+    ft_status status = json_read_number(json_object_get(value, "known"), 1, m->device_count, &known, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'known'");
-    if (!json_is_array(list) || json_array_size(list) > (size_t)h->device_count * HEADER_MAX_METRICS)
+    if (!json_is_array(list) || json_array_size(list) > (size_t)m->device_count * METADATA_MAX_METRICS)
         return ft_fail(error, FT_ERR_DAMAGED, "'adjustments' must be a list of at most %u for each metric",
-                       h->device_count);
-    h->known_count = (uint32_t)known;
-    h->adjustments = list;
+                       m->device_count);
+    m->known_count = (uint32_t)known;
+    m->adjustments = list;
     return FT_OK;
 }
 
-static ft_status take_key(const json_t *root, const char *key, arena *memory, header *h, ft_error *error) {
+static ft_status parse_key(const json_t *root, const char *key, arena *memory, metadata *m, ft_error *error) {
     const json_t *value = json_object_get(root, key);
-    if (strcmp(key, "format") == 0) return take_format(value, error);
-    if (strcmp(key, "family") == 0) return take_family(value, h, error);
-    if (strcmp(key, "schema") == 0) return take_schema(value, h, error);
-    if (strcmp(key, "devices") == 0) return take_devices(value, memory, h, error);
-    if (strcmp(key, "dtypes") == 0) return take_names(value, number_of_dtype, "type", &h->dtypes, error);
-    if (strcmp(key, "adapted") == 0) return value != NULL ? take_adapted(value, h, error) : FT_OK;
+    if (strcmp(key, "format") == 0) return check_format(value, error);
+    if (strcmp(key, "family") == 0) return find_family(value, m, error);
+    if (strcmp(key, "schema") == 0) return check_schema(value, m, error);
+    if (strcmp(key, "devices") == 0) return parse_devices(value, memory, m, error);
+    if (strcmp(key, "dtypes") == 0) return parse_names(value, dtype_index, "type", &m->dtypes, error);
+    if (strcmp(key, "adapted") == 0) return value != NULL ? parse_adapted(value, m, error) : FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
-    h->params = value;
+    m->params = value;
     return FT_OK;
 }
 
-ft_status header_parse(const json_t *root, arena *memory, header *h, ft_error *error) {
-    /* Each needs only those before it. */
+ft_status metadata_parse(const json_t *root, arena *memory, metadata *m, ft_error *error) {
+    /* In this order: parsing a key uses those before it. */
     static const char *const keys[] = {"format", "family", "schema", "devices", "dtypes", "adapted", "params"};
-    header made = {0};
+    metadata made = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        ft_status status = take_key(root, keys[i], memory, &made, error);
+        ft_status status = parse_key(root, keys[i], memory, &made, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "header: '%s'", keys[i]);
     }
-    FT_TRY(take_metrics(root, memory, &made, error));
-    *h = made;
+    FT_TRY(parse_metrics(root, memory, &made, error));
+    *m = made;
     return FT_OK;
+}
+
+uint32_t metadata_find_device(const metadata *m, const char *name) {
+    uint32_t i = 0;
+    while (i < m->device_count && strcmp(m->devices[i], name) != 0) i++;
+    return i < m->device_count ? i : FT_NONE;
+}
+
+uint32_t metadata_find_metric(const metadata *m, const char *name) {
+    uint32_t i = 0;
+    while (i < m->metric_count && strcmp(m->metrics[i].name, name) != 0) i++;
+    return i < m->metric_count ? i : FT_NONE;
 }

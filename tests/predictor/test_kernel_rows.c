@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/core/kernel_array.h"
+#include "predictor/core/kernel_rows.h"
 
 static void full_arrays_take_one_step_for_256_products(void **state) {
     (void)state;
@@ -53,5 +53,5 @@ int main(void) {
         cmocka_unit_test(large_kernels_are_taken_in_parts),
         cmocka_unit_test(large_outputs_read_weights_again),
     };
-    return cmocka_run_group_tests_name("predictor/kernel_array", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/kernel_rows", tests, NULL, NULL);
 }
