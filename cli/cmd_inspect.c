@@ -63,7 +63,8 @@ static const char doc[] =
     "inference and training.\v"
     "MODEL is a file in any format that 'foretell list formats' lists, found by content; .gz is unpacked on the way. A "
     "folder is walked: files in it that are no models are counted and passed over. Several models give a line each; "
-    "--full, --nodes or --kernels give all of it.\n"
+    "--full, --nodes or --kernels give all of it. What depends on dimensions that have no value is marked with ?; the "
+    "report lists the options that set them.\n"
     "\n"
     "Examples:\n"
     "  foretell inspect resnet50.onnx\n"
@@ -73,9 +74,8 @@ static const char doc[] =
     "  foretell inspect models/ --format csv --output models.csv\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 not a model in any known format; "
-    "5 damaged or truncated; 6 valid, but not supported; 7 larger than a documented limit; 8 the graph is not valid; 9 "
-    "a symbolic dimension has no value; 10 refused, the file asks to run code; 11 out of memory; 13 some of several "
-    "models failed; 130 interrupted.";
+    "5 damaged or truncated; 6 valid, but not supported; 7 larger than a documented limit; 8 the graph is not valid; "
+    "10 refused, the file asks to run code; 11 out of memory; 13 some of several models failed; 130 interrupted.";
 
 static void check(void *input, struct argp_state *state) {
     arguments *args = input;

@@ -64,6 +64,7 @@ typedef struct ft_cost {
     uint32_t op_count;
     ft_op_cost total;             /* sums of the above; is_estimated when any operator is */
     ft_work optimizer;            /* one step over all parameters; zero for inference */
+    uint64_t tied_params;         /* of total.params: read by several operators, counted once */
     uint64_t buffers;             /* stored elements that are not trained: running statistics, tables */
     uint64_t weight_bytes;        /* parameters and buffers as held in memory */
     uint64_t stored_bytes;        /* weights on disk */

@@ -57,6 +57,8 @@ static void count_stored(const ft_graph *graph, cost_state *state, ft_op_cost *o
             cost->buffers = num_add_sat(cost->buffers, elems);
             continue;
         }
+        if (state->params.last_reader[i] != state->params.first_reader[i])
+            cost->tied_params = num_add_sat(cost->tied_params, elems);
         ops[reader].params = num_add_sat(ops[reader].params, elems);
         ops[reader].param_bytes = num_add_sat(ops[reader].param_bytes, bytes);
         if (state->options.mode != FT_TRAIN) continue;

@@ -38,13 +38,13 @@ static void add_cell(buf *out, buf *text) {
 }
 
 /* "name=1x3x224x224;mask=1x128" */
-static void add_tensors(buf *out, const ft_graph *graph, const uint32_t *list, uint32_t count) {
+static void add_tensors(buf *out, const facts *f, const uint32_t *list, uint32_t count) {
     char words[SHAPE_WORDS_SIZE];
     buf text = {0};
     for (uint32_t i = 0; i < count; i++) {
-        const ft_tensor *tensor = &ft_graph_tensors(graph)[list[i]];
+        const ft_tensor *tensor = &f->tensors[list[i]];
         if (i > 0) buf_char(&text, ';');
-        buf_format(&text, "%s=%s", tensor->name, shape_words(tensor, words));
+        buf_format(&text, "%s=%s", tensor->name, shape_words(tensor, f->graph, words));
     }
     add_cell(out, &text);
 }
@@ -52,7 +52,10 @@ static void add_tensors(buf *out, const ft_graph *graph, const uint32_t *list, u
 static void add_symbols(buf *out, const facts *f) {
     buf text = {0};
     for (uint32_t i = 0; i < f->symbol_count; i++)
-        buf_format(&text, "%s%s=%lld", i > 0 ? ";" : "", f->symbols[i].name, (long long)f->symbols[i].value);
+        if (f->symbols[i].value >= 0)
+            buf_format(&text, "%s%s=%lld", i > 0 ? ";" : "", f->symbols[i].name, (long long)f->symbols[i].value);
+        else
+            buf_format(&text, "%s%s=?", i > 0 ? ";" : "", f->symbols[i].name);
     add_cell(out, &text);
 }
 
@@ -72,8 +75,8 @@ static void summary_row(buf *out, const facts *f) {
     buf_char(out, ',');
     csv_cell(out, f->name);
     add_fields(out, summary_fields, &f->summary, g);
-    add_tensors(out, g, ft_graph_inputs(g), ft_graph_input_count(g));
-    add_tensors(out, g, ft_graph_outputs(g), ft_graph_output_count(g));
+    add_tensors(out, f, ft_graph_inputs(g), ft_graph_input_count(g));
+    add_tensors(out, f, ft_graph_outputs(g), ft_graph_output_count(g));
     add_symbols(out, f);
     add_estimates(out, f);
     buf_char(out, '\n');

@@ -10,12 +10,16 @@
 #include "base/num.h"
 #include "foretell/inspect.h"
 
+/* A count that depends on an open dimension: null in JSON, nothing in CSV, "?" in tables. */
+#define FACT_UNKNOWN (UINT64_MAX - 1)
+
 typedef struct summary_facts {
     uint64_t op_count;        /* operators that run: sub-graphs and functions inlined, folded ones left out */
     uint64_t folded_op_count; /* operators whose results are known before the model runs */
     uint64_t op_type_count;
+    uint64_t open_op_count; /* operators whose cost depends on an open dimension: not in the sums below */
 
-    uint64_t params, buffer_elems;
+    uint64_t params, tied_params, buffer_elems;
     uint64_t stored_bytes, weight_bytes;
 
     uint64_t macs, flops;
@@ -63,6 +67,8 @@ typedef struct type_facts {
     uint64_t read_bytes, write_bytes, moved_bytes;
     uint64_t activation_elems;
     uint64_t estimated_count;
+    uint64_t open_count;     /* operators whose cost is not in the sums */
+    uint8_t open;            /* OPEN_ bits of these operators */
     double share_ratio;      /* of what the table is sorted by (facts.share_of) */
     double cumulative_ratio; /* of this and all types before it */
     bool is_known;
@@ -83,6 +89,7 @@ typedef struct node_facts {
     uint64_t backward_flops;
     uint64_t repeats;
     bool is_estimated;
+    bool is_open; /* its cost depends on an open dimension: FACT_UNKNOWN */
 } node_facts;
 
 typedef struct kernel_facts {
@@ -98,6 +105,7 @@ typedef struct kernel_facts {
     uint64_t read_bytes, write_bytes, moved_bytes;
     double flops_per_byte;
     bool is_estimated;
+    bool is_open; /* as of its operators */
 } kernel_facts;
 
 /* Operators whose cost is an estimate, by type and reason. */
@@ -111,8 +119,17 @@ typedef struct estimate_facts {
 /* A dimension that the file leaves open, and the value it was given. */
 typedef struct symbol_facts {
     const char *name;
-    int64_t value;
+    int64_t value; /* -1: none */
 } symbol_facts;
+
+/* What is still open, and the option that sets it. */
+typedef struct open_facts {
+    const char *name; /* of a symbol or of an input */
+    const char *flag; /* "--shape sequence=N" */
+} open_facts;
+
+/* Costs of an operator that depend on an open dimension. OPEN_OTHER: of training, and activations. */
+enum { OPEN_MACS = 1, OPEN_FLOPS = 2, OPEN_BYTES = 4, OPEN_OTHER = 8 };
 
 typedef struct facts {
     const char *file;
@@ -123,16 +140,22 @@ typedef struct facts {
     uint32_t type_count;
     uint32_t type_shown; /* the first so many are listed */
     const char *share_of;
+    uint8_t all_open; /* OPEN_ bits of all operators */
     const estimate_facts *estimates;
     uint32_t estimate_count;
     const symbol_facts *symbols;
     uint32_t symbol_count;
+    const open_facts *open;
+    uint32_t open_count;
+    const uint8_t *op_open; /* per operator: the OPEN_ bits of what depends on an open dimension; NULL: nothing does */
     const uint32_t *node_order; /* operators that run, sorted; NULL when not asked for */
     uint32_t node_count, node_shown;
     const uint32_t *kernel_order;
     uint32_t kernel_count, kernel_shown;
 
-    ft_graph *graph; /* bound */
+    ft_graph *graph;          /* bound */
+    const ft_tensor *tensors; /* of the graph; open dimensions are symbols or unknown */
+    int64_t open_sizes[2];    /* that open dimensions were bound to */
     ft_cost infer, train;
     ft_kernels kernels;
     arena memory;
@@ -154,12 +177,33 @@ static inline uint64_t facts_moved(const ft_work *work) {
     return num_add_sat(work->read_bytes, work->write_bytes);
 }
 
+/* Whether the cost of an operator depends on an open dimension. */
+static inline bool facts_is_open(const facts *f, uint32_t op) {
+    return f->op_open != NULL && f->op_open[op] != 0;
+}
+
+/* A cost of an operator, or FACT_UNKNOWN when it depends on an open dimension. */
+static inline uint64_t facts_known(const facts *f, uint32_t op, uint8_t bit, uint64_t value) {
+    return f->op_open != NULL && (f->op_open[op] & bit) != 0 ? FACT_UNKNOWN : value;
+}
+
+bool facts_is_open_kernel(const facts *f, const ft_kernel *kernel);
+
+/* --- Between inspect.c and inspect_open.c ------------------------------------------------------------------------- */
+
+/* Costs and memory of inference and training. The caller frees the costs, also after an error. */
+ft_status facts_compute_costs(const ft_graph *graph, const ft_inspect_options *options, ft_cost *infer, ft_cost *train,
+                              ft_memory *infer_memory, ft_memory *train_memory, ft_error *error);
+/* For a graph that ft_graph_bind refuses with FT_ERR_UNBOUND: sets graph, costs, tensors and what is open. */
+ft_status facts_bind_open(facts *f, const ft_graph *graph, const ft_inspect_options *options, ft_memory *infer_memory,
+                          ft_memory *train_memory, ft_error *error);
+
 /* --- Between inspect.c and inspect_lists.c ------------------------------------------------------------------------ */
 
 ft_status facts_order_nodes(facts *f, const ft_inspect_options *options, ft_error *error);
 ft_status facts_order_kernels(facts *f, const ft_inspect_options *options, ft_error *error);
 ft_status facts_sum_types(facts *f, const ft_inspect_options *options, ft_error *error);
-/* Of the types. Operators that nobody knows come first, then those that only lack a shape. */
+/* Of the types: unknown operators first, then those that only lack a shape. */
 ft_status facts_list_estimates(facts *f, ft_error *error);
 
 #endif

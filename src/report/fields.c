@@ -68,6 +68,8 @@ const field summary_fields[] = {
     FIELD(summary_facts, runtime, FIELD_TEXT),
     FIELD(summary_facts, kernel_count, FIELD_COUNT),
     FIELD(summary_facts, kernel_moved_bytes, FIELD_COUNT),
+    FIELD(summary_facts, tied_params, FIELD_COUNT),
+    FIELD(summary_facts, open_op_count, FIELD_COUNT),
     FIELD_END,
 };
 
@@ -85,6 +87,7 @@ const field type_fields[] = {
     FIELD(type_facts, share_ratio, FIELD_RATIO),
     FIELD(type_facts, cumulative_ratio, FIELD_RATIO),
     FIELD(type_facts, estimated_count, FIELD_COUNT),
+    FIELD(type_facts, open_count, FIELD_COUNT),
     FIELD(type_facts, is_known, FIELD_FLAG),
     FIELD_END,
 };
@@ -107,6 +110,7 @@ const field node_fields[] = {
     FIELD(node_facts, backward_flops, FIELD_COUNT),
     FIELD(node_facts, repeats, FIELD_COUNT),
     FIELD(node_facts, is_estimated, FIELD_FLAG),
+    FIELD(node_facts, is_open, FIELD_FLAG),
     FIELD_END,
 };
 
@@ -127,6 +131,7 @@ const field kernel_fields[] = {
     FIELD(kernel_facts, moved_bytes, FIELD_COUNT),
     FIELD(kernel_facts, flops_per_byte, FIELD_RATIO),
     FIELD(kernel_facts, is_estimated, FIELD_FLAG),
+    FIELD(kernel_facts, is_open, FIELD_FLAG),
     FIELD_END,
 };
 
@@ -188,7 +193,10 @@ void field_json(const field *f, const void *row, const ft_graph *graph, json_wri
     switch (f->kind) {
     case FIELD_COUNT: {
         VALUE(f, row, uint64_t);
-        jsonw_uint(w, value);
+        if (value == FACT_UNKNOWN)
+            jsonw_null(w);
+        else
+            jsonw_uint(w, value);
         break;
     }
     case FIELD_RATIO: {
@@ -236,7 +244,7 @@ void field_json(const field *f, const void *row, const ft_graph *graph, json_wri
     }
 }
 
-const char *shape_words(const ft_tensor *tensor, char text[static SHAPE_WORDS_SIZE]) {
+const char *shape_words(const ft_tensor *tensor, const ft_graph *graph, char text[static SHAPE_WORDS_SIZE]) {
     size_t used = 0;
     text[0] = '\0';
     if (tensor == NULL || tensor->rank < 0) return text;
@@ -244,8 +252,10 @@ const char *shape_words(const ft_tensor *tensor, char text[static SHAPE_WORDS_SI
     for (int32_t i = 0; i < tensor->rank; i++) {
         const char *joint = i > 0 ? "x" : "";
         size_t room = SHAPE_WORDS_SIZE - used;
-        int length = tensor->dims[i] < 0 ? snprintf(text + used, room, "%s?", joint)
-                                         : snprintf(text + used, room, "%s%lld", joint, (long long)tensor->dims[i]);
+        const char *symbol = graph != NULL && tensor->dims[i] < 0 ? ft_dim_symbol(graph, tensor->dims[i]) : NULL;
+        int length = tensor->dims[i] < 0
+                         ? snprintf(text + used, room, "%s%.*s", joint, SYMBOL_MAX, symbol != NULL ? symbol : "?")
+                         : snprintf(text + used, room, "%s%lld", joint, (long long)tensor->dims[i]);
         used += (size_t)length;
     }
     return text;
@@ -270,7 +280,7 @@ void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out)
     switch (f->kind) {
     case FIELD_COUNT: {
         VALUE(f, row, uint64_t);
-        buf_format(out, "%llu", (unsigned long long)value);
+        if (value != FACT_UNKNOWN) buf_format(out, "%llu", (unsigned long long)value);
         break;
     }
     case FIELD_RATIO: {
@@ -304,7 +314,7 @@ void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out)
     case FIELD_SHAPE: {
         VALUE(f, row, const ft_tensor *);
         char words[SHAPE_WORDS_SIZE];
-        buf_text(out, shape_words(value, words));
+        buf_text(out, shape_words(value, NULL, words));
         break;
     }
     case FIELD_OPS:

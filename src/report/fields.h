@@ -33,8 +33,9 @@ extern const field kernel_fields[];  /* of kernel_facts */
 void field_json(const field *f, const void *row, const ft_graph *graph, json_writer *w);
 void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out);
 
-enum { SHAPE_WORDS_SIZE = FT_MAX_RANK * 21 + 8 };
-/* "1x3x224x224", "scalar"; nothing for an unknown rank; "?" for an unknown dimension. Returns `text`. */
-const char *shape_words(const ft_tensor *tensor, char text[static SHAPE_WORDS_SIZE]);
+enum { SYMBOL_MAX = 24, SHAPE_WORDS_SIZE = FT_MAX_RANK * (SYMBOL_MAX + 1) + 8 };
+/* "1x3x224x224", "scalar"; nothing for an unknown rank. A dimension without a value is the symbol that the graph has
+ * for it, or "?". `graph` may be NULL. Returns `text`. */
+const char *shape_words(const ft_tensor *tensor, const ft_graph *graph, char text[static SHAPE_WORDS_SIZE]);
 
 #endif

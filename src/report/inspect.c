@@ -3,6 +3,7 @@
  *
  * Every number comes from cost/; here they are only added up, named and put in order. Inference and training are
  * computed side by side: "forward" figures are those of inference. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -30,6 +31,7 @@ static void summarise_work(summary_facts *s, const ft_cost *infer, const ft_cost
     const ft_work *forward = &infer->total.forward;
     const ft_work *data = &train->total.backward_data, *weights = &train->total.backward_weights;
     s->params = infer->total.params;
+    s->tied_params = infer->tied_params;
     s->buffer_elems = infer->buffers;
     s->stored_bytes = infer->stored_bytes;
     s->weight_bytes = infer->weight_bytes;
@@ -124,11 +126,11 @@ static ft_status list_symbols(facts *f, const ft_graph *unbound, ft_error *error
     for (uint32_t i = 0; i < ft_graph_input_count(unbound); i++) {
         uint32_t tensor = ft_graph_inputs(unbound)[i];
         const ft_tensor *open = &ft_graph_tensors(unbound)[tensor];
-        const ft_tensor *given = &ft_graph_tensors(f->graph)[tensor];
+        const ft_tensor *given = &f->tensors[tensor];
         for (int32_t d = 0; d < open->rank && d < given->rank; d++) {
             const char *name = ft_dim_symbol(unbound, open->dims[d]);
             if (name != NULL && count < SYMBOLS_MAX && !has_symbol(list, count, name))
-                list[count++] = (symbol_facts){name, given->dims[d]};
+                list[count++] = (symbol_facts){name, given->dims[d] >= 0 ? given->dims[d] : -1};
         }
     }
     f->symbols = list;
@@ -138,25 +140,37 @@ static ft_status list_symbols(facts *f, const ft_graph *unbound, ft_error *error
 
 /* --- All of it ----------------------------------------------------------------------------------------------- */
 
-static ft_status compute_costs(facts *f, const ft_inspect_options *options, ft_error *error) {
-    ft_cost_options infer = options->cost, train = options->cost;
-    ft_memory infer_memory, train_memory;
-    infer.mode = FT_INFER;
-    train.mode = FT_TRAIN;
-    FT_TRY(ft_cost_compute(f->graph, &infer, &f->infer, error));
-    FT_TRY(ft_cost_compute(f->graph, &train, &f->train, error));
-    FT_TRY(ft_memory_plan(f->graph, &infer, &infer_memory, NULL, NULL, error));
-    FT_TRY(ft_memory_plan(f->graph, &train, &train_memory, NULL, NULL, error));
+ft_status facts_compute_costs(const ft_graph *graph, const ft_inspect_options *options, ft_cost *infer, ft_cost *train,
+                              ft_memory *infer_memory, ft_memory *train_memory, ft_error *error) {
+    ft_cost_options infer_options = options->cost, train_options = options->cost;
+    infer_options.mode = FT_INFER;
+    train_options.mode = FT_TRAIN;
+    FT_TRY(ft_cost_compute(graph, &infer_options, infer, error));
+    FT_TRY(ft_cost_compute(graph, &train_options, train, error));
+    FT_TRY(ft_memory_plan(graph, &infer_options, infer_memory, NULL, NULL, error));
+    return ft_memory_plan(graph, &train_options, train_memory, NULL, NULL, error);
+}
+
+/* Binds the graph and computes its costs, as far as they do not depend on open dimensions. */
+static ft_status bind_and_count(facts *f, const ft_graph *graph, const ft_inspect_options *options, ft_error *error) {
+    ft_memory infer, train;
+    ft_status status = ft_graph_bind(graph, &options->binding, &f->graph, error);
+    if (status == FT_OK) {
+        f->tensors = ft_graph_tensors(f->graph);
+        status = facts_compute_costs(f->graph, options, &f->infer, &f->train, &infer, &train, error);
+    } else if (status == FT_ERR_UNBOUND) {
+        status = facts_bind_open(f, graph, options, &infer, &train, error);
+    }
+    if (status != FT_OK) return status;
     summarise_work(&f->summary, &f->infer, &f->train);
-    summarise_memory(&f->summary, f->graph, &infer_memory, &train_memory);
+    summarise_memory(&f->summary, f->graph, &infer, &train);
     return FT_OK;
 }
 
 static ft_status gather(facts *f, const ft_graph *graph, const ft_inspect_options *options, ft_error *error) {
-    FT_TRY(ft_graph_bind(graph, &options->binding, &f->graph, error));
+    FT_TRY(bind_and_count(f, graph, options, error));
     f->name = ft_graph_name(f->graph);
     f->format = ft_format_name(ft_graph_format(f->graph));
-    FT_TRY(compute_costs(f, options, error));
     FT_TRY(facts_sum_types(f, options, error));
     FT_TRY(facts_list_estimates(f, error));
     FT_TRY(list_symbols(f, graph, error));
@@ -186,16 +200,16 @@ void facts_free(facts *f) {
 
 /* --- Rows ---------------------------------------------------------------------------------------------------- */
 
-static const ft_tensor *first_output(const ft_graph *graph, const ft_op *op) {
+static const ft_tensor *first_output(const facts *f, const ft_op *op) {
     for (uint32_t i = 0; i < op->output_count; i++)
-        if (op->outputs[i] != FT_NONE) return &ft_graph_tensors(graph)[op->outputs[i]];
+        if (op->outputs[i] != FT_NONE) return &f->tensors[op->outputs[i]];
     return NULL;
 }
 
-static const ft_tensor *first_data_input(const ft_graph *graph, const ft_op *op) {
+static const ft_tensor *first_data_input(const facts *f, const ft_op *op) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         if (op->inputs[i] == FT_NONE) continue;
-        const ft_tensor *tensor = &ft_graph_tensors(graph)[op->inputs[i]];
+        const ft_tensor *tensor = &f->tensors[op->inputs[i]];
         if (tensor->role != FT_CONSTANT) return tensor;
     }
     return NULL;
@@ -205,7 +219,7 @@ void facts_node(const facts *f, uint32_t place, node_facts *row) {
     uint32_t index = f->node_order[place];
     const ft_op *op = &ft_graph_ops(f->graph)[index];
     const ft_op_cost *cost = &f->infer.ops[index], *train = &f->train.ops[index];
-    const ft_tensor *output = first_output(f->graph, op);
+    const ft_tensor *output = first_output(f, op);
     *row = (node_facts){
         .index = index,
         .name = facts_op_name(f->graph, op),
@@ -224,7 +238,22 @@ void facts_node(const facts *f, uint32_t place, node_facts *row) {
         .backward_flops = num_add_sat(train->backward_data.flops, train->backward_weights.flops),
         .repeats = op->repeats,
         .is_estimated = cost->is_estimated,
+        .is_open = facts_is_open(f, index),
     };
+    row->macs = facts_known(f, index, OPEN_MACS, row->macs);
+    row->flops = facts_known(f, index, OPEN_FLOPS, row->flops);
+    row->read_bytes = facts_known(f, index, OPEN_BYTES, row->read_bytes);
+    row->write_bytes = facts_known(f, index, OPEN_BYTES, row->write_bytes);
+    row->moved_bytes = facts_known(f, index, OPEN_BYTES, row->moved_bytes);
+    row->activation_elems = facts_known(f, index, OPEN_OTHER, row->activation_elems);
+    row->backward_flops = facts_known(f, index, OPEN_OTHER, row->backward_flops);
+    if (row->is_open) row->flops_per_byte = NAN;
+}
+
+bool facts_is_open_kernel(const facts *f, const ft_kernel *kernel) {
+    for (uint32_t i = 0; i < kernel->op_count; i++)
+        if (facts_is_open(f, kernel->ops[i])) return true;
+    return false;
 }
 
 void facts_kernel(const facts *f, uint32_t place, kernel_facts *row) {
@@ -239,8 +268,8 @@ void facts_kernel(const facts *f, uint32_t place, kernel_facts *row) {
         .kernel = kernel,
         .op_count = kernel->op_count,
         .name = facts_op_name(f->graph, first),
-        .input = first_data_input(f->graph, first),
-        .output = first_output(f->graph, last),
+        .input = first_data_input(f, first),
+        .output = first_output(f, last),
         .params = cost.params,
         .macs = cost.forward.macs,
         .flops = cost.forward.flops,
@@ -249,5 +278,9 @@ void facts_kernel(const facts *f, uint32_t place, kernel_facts *row) {
         .moved_bytes = facts_moved(&cost.forward),
         .flops_per_byte = ft_work_intensity(&cost.forward),
         .is_estimated = cost.is_estimated,
+        .is_open = facts_is_open_kernel(f, kernel),
     };
+    if (!row->is_open) return;
+    row->macs = row->flops = row->read_bytes = row->write_bytes = row->moved_bytes = FACT_UNKNOWN;
+    row->flops_per_byte = NAN;
 }

@@ -81,7 +81,10 @@ ft_status facts_order_kernels(facts *f, const ft_inspect_options *options, ft_er
         ft_op_cost cost = ft_cost_kernel(f->graph, &f->infer, &f->kernels, i);
         uint64_t op_count = f->kernels.items[i].op_count;
         uint64_t *moved = &f->summary.kernel_moved_bytes;
-        *moved = num_add_sat(*moved, facts_moved(&cost.forward));
+        if (facts_is_open_kernel(f, &f->kernels.items[i]))
+            cost.forward = (ft_work){0};
+        else
+            *moved = num_add_sat(*moved, facts_moved(&cost.forward));
         keys[i] = (keyed){sort_key(list_sort(options), &cost.forward, cost.params, op_count), i};
     }
     f->kernel_count = f->kernels.count;
@@ -168,6 +171,9 @@ ft_status facts_sum_types(facts *f, const ft_inspect_options *options, ft_error 
         type_facts *type = find_type(&list, op->type);
         if (type == NULL) return FT_NOMEM(error);
         add_to_type(type, op, &f->infer.ops[i]);
+        if (!facts_is_open(f, i)) continue;
+        type->open_count++;
+        type->open |= f->op_open[i];
     }
     FT_TRY(rank_types(f, list.items, list.count, options->sort, error));
     f->type_shown = shown_of(list.count, options->top);

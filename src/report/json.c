@@ -27,19 +27,18 @@ static void write_row(json_writer *j, sink *out, const field *fields, const void
     sink_relieve(out);
 }
 
-static void write_tensors(json_writer *j, const char *key, const ft_graph *graph, const uint32_t *list,
-                          uint32_t count) {
+static void write_tensors(json_writer *j, const char *key, const facts *f, const uint32_t *list, uint32_t count) {
     static const field shape = {"shape", FIELD_SHAPE, 0};
     jsonw_key(j, key);
     jsonw_open_array(j, JSON_BLOCK);
     for (uint32_t i = 0; i < count; i++) {
-        const ft_tensor *tensor = &ft_graph_tensors(graph)[list[i]];
+        const ft_tensor *tensor = &f->tensors[list[i]];
         jsonw_open_object(j, JSON_LINE);
         jsonw_key(j, "name");
         jsonw_string(j, tensor->name);
         jsonw_key(j, "dtype");
         jsonw_string(j, ft_dtype_name(tensor->dtype));
-        field_json(&shape, &tensor, graph, j);
+        field_json(&shape, &tensor, f->graph, j);
         jsonw_close(j);
     }
     jsonw_close(j);
@@ -65,7 +64,24 @@ static void write_symbols(json_writer *j, const facts *f) {
         jsonw_key(j, "name");
         jsonw_string(j, f->symbols[i].name);
         jsonw_key(j, "value");
-        jsonw_int(j, f->symbols[i].value);
+        if (f->symbols[i].value >= 0)
+            jsonw_int(j, f->symbols[i].value);
+        else
+            jsonw_null(j);
+        jsonw_close(j);
+    }
+    jsonw_close(j);
+}
+
+static void write_open(json_writer *j, const facts *f) {
+    jsonw_key(j, "open");
+    jsonw_open_array(j, JSON_BLOCK);
+    for (uint32_t i = 0; i < f->open_count; i++) {
+        jsonw_open_object(j, JSON_LINE);
+        jsonw_key(j, "name");
+        jsonw_string(j, f->open[i].name);
+        jsonw_key(j, "flag");
+        jsonw_string(j, f->open[i].flag);
         jsonw_close(j);
     }
     jsonw_close(j);
@@ -133,9 +149,10 @@ void report_json_model(writer *w, const facts *f) {
     jsonw_key(&j, "name");
     jsonw_string(&j, f->name);
     write_fields(&j, "summary", summary_fields, &f->summary, g);
-    write_tensors(&j, "inputs", g, ft_graph_inputs(g), ft_graph_input_count(g));
-    write_tensors(&j, "outputs", g, ft_graph_outputs(g), ft_graph_output_count(g));
+    write_tensors(&j, "inputs", f, ft_graph_inputs(g), ft_graph_input_count(g));
+    write_tensors(&j, "outputs", f, ft_graph_outputs(g), ft_graph_output_count(g));
     write_symbols(&j, f);
+    write_open(&j, f);
     write_estimates(&j, f);
     write_meta(&j, g);
     write_lists(&j, &w->out, f);

@@ -1,7 +1,9 @@
 /* table.c - facts for people: what the model is, what it costs, then its lists; rounded and fitted to the width.
  *
  * A zero is written as "-" so that the eye finds what is there. */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/fields.h"
 #include "report/table.h"
@@ -29,6 +31,8 @@ void cell_text(grid_cell *cell, const char *text, const ft_style *style) {
 void cell_count(grid_cell *cell, uint64_t value) {
     if (value == 0)
         snprintf(cell->text, sizeof cell->text, "-");
+    else if (value == FACT_UNKNOWN)
+        snprintf(cell->text, sizeof cell->text, "?");
     else
         unit_count(value, cell->text);
 }
@@ -36,20 +40,31 @@ void cell_count(grid_cell *cell, uint64_t value) {
 void cell_bytes(grid_cell *cell, uint64_t value) {
     if (value == 0)
         snprintf(cell->text, sizeof cell->text, "-");
+    else if (value == FACT_UNKNOWN)
+        snprintf(cell->text, sizeof cell->text, "?");
     else
         unit_bytes(value, cell->text);
+}
+
+void cell_mark_open(grid_cell *cell, bool is_open) {
+    size_t length = strlen(cell->text);
+    if (!is_open || strcmp(cell->text, "?") == 0) return;
+    if (strcmp(cell->text, "-") == 0) length = 0;
+    snprintf(cell->text + length, sizeof cell->text - length, length > 0 ? " + ?" : "?");
 }
 
 void cell_share(grid_cell *cell, double ratio) {
     if (ratio == 0)
         snprintf(cell->text, sizeof cell->text, "-");
+    else if (isnan(ratio))
+        snprintf(cell->text, sizeof cell->text, "?");
     else
         unit_ratio(ratio, cell->text);
 }
 
-void cell_shape(grid_cell *cell, const ft_tensor *tensor) {
+void cell_shape(grid_cell *cell, const ft_tensor *tensor, const ft_graph *graph) {
     char words[SHAPE_WORDS_SIZE];
-    snprintf(cell->text, sizeof cell->text, "%s", shape_words(tensor, words));
+    snprintf(cell->text, sizeof cell->text, "%s", shape_words(tensor, graph, words));
     if (cell->text[0] == '\0') snprintf(cell->text, sizeof cell->text, "?");
 }
 
@@ -111,8 +126,9 @@ static void write_memory(writer *w, const facts *f) {
     const summary_facts *s = &f->summary;
     char training[64], saved[UNIT_TEXT_SIZE];
     snprintf(training, sizeof training, "Training (%s)", s->optimizer);
-    const grid_column columns[] = {
-        {.title = "Memory"}, {.title = "Inference", .is_right = true}, {.title = training, .is_right = true}};
+    const grid_column columns[] = {{.title = "Memory at the peak"},
+                                   {.title = "Inference", .is_right = true},
+                                   {.title = training, .is_right = true}};
     grid_write(&(grid){.style = &w->options->style,
                        .columns = columns,
                        .column_count = 3,
@@ -124,6 +140,7 @@ static void write_memory(writer *w, const facts *f) {
                &w->out);
     write_peak(w, "Inference", s->peak_infer_op_type, s->peak_infer_op, NULL);
     write_peak(w, "Training", s->peak_train_op_type, s->peak_train_op, s->peak_train_phase);
+    if (s->train_saved_bytes == FACT_UNKNOWN) return;
     unit_bytes(s->train_saved_bytes, saved);
     buf_format(&w->out.text, "%*sTraining keeps %s of activations for backward\n", TABLE_INDENT, "", saved);
 }
@@ -147,6 +164,8 @@ static void model_row(const void *user, uint32_t row, grid_cell *cells) {
     cell_count(&cells[2], s->params);
     cell_count(&cells[3], s->macs);
     cell_count(&cells[4], s->flops);
+    cell_mark_open(&cells[3], (f->all_open & OPEN_MACS) != 0);
+    cell_mark_open(&cells[4], (f->all_open & OPEN_FLOPS) != 0);
     cell_bytes(&cells[5], s->peak_infer_bytes);
     cell_bytes(&cells[6], s->peak_train_bytes);
     cell_share(&cells[7], s->coverage_ratio);

@@ -18,8 +18,10 @@ void table_title(char *title, size_t size, const facts *f);
 void cell_text(grid_cell *cell, const char *text, const ft_style *style);
 void cell_count(grid_cell *cell, uint64_t value);
 void cell_bytes(grid_cell *cell, uint64_t value);
+/* Marks a sum that lacks operators with open dimensions: "1.40 M + ?", or "?" alone. */
+void cell_mark_open(grid_cell *cell, bool is_open);
 void cell_share(grid_cell *cell, double ratio);
-void cell_shape(grid_cell *cell, const ft_tensor *tensor);
+void cell_shape(grid_cell *cell, const ft_tensor *tensor, const ft_graph *graph);
 
 /* --- Pieces ------------------------------------------------------------------------------------------------------ */
 

@@ -9,6 +9,12 @@ typedef struct list {
     const ft_style *style;
 } list;
 
+static void mark_open(grid_cell *cells, uint8_t open) {
+    cell_mark_open(&cells[3], (open & OPEN_MACS) != 0);
+    cell_mark_open(&cells[4], (open & OPEN_FLOPS) != 0);
+    cell_mark_open(&cells[5], (open & OPEN_BYTES) != 0);
+}
+
 static void type_row(const void *user, uint32_t row, grid_cell *cells) {
     const list *l = user;
     const facts *f = l->facts;
@@ -20,6 +26,7 @@ static void type_row(const void *user, uint32_t row, grid_cell *cells) {
         cell_count(&cells[3], s->macs);
         cell_count(&cells[4], s->flops);
         cell_bytes(&cells[5], s->moved_bytes);
+        mark_open(cells, f->all_open);
         return;
     }
     const type_facts *type = &f->types[row];
@@ -29,6 +36,8 @@ static void type_row(const void *user, uint32_t row, grid_cell *cells) {
     cell_count(&cells[3], type->macs);
     cell_count(&cells[4], type->flops);
     cell_bytes(&cells[5], type->moved_bytes);
+    mark_open(cells, type->open);
+    if (f->open_count > 0) return;
     cell_share(&cells[6], type->share_ratio);
     cell_share(&cells[7], type->cumulative_ratio);
 }
@@ -40,12 +49,12 @@ static void node_row(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[0].text, sizeof cells[0].text, "%u", node.index);
     cell_text(&cells[1], node.name, l->style);
     cell_text(&cells[2], node.type, l->style);
-    cell_shape(&cells[3], node.output);
+    cell_shape(&cells[3], node.output, l->facts->graph);
     cell_count(&cells[4], node.params);
     cell_count(&cells[5], node.macs);
     cell_count(&cells[6], node.flops);
     cell_bytes(&cells[7], node.moved_bytes);
-    unit_number(node.flops_per_byte, cells[8].text);
+    if (!node.is_open) unit_number(node.flops_per_byte, cells[8].text);
 }
 
 static void put_kernel_ops(grid_cell *cell, const list *l, const kernel_facts *kernel) {
@@ -68,13 +77,13 @@ static void kernel_row(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[0].text, sizeof cells[0].text, "%u", kernel.index);
     cell_text(&cells[1], kernel.type, l->style);
     put_kernel_ops(&cells[2], l, &kernel);
-    cell_shape(&cells[3], kernel.input);
-    cell_shape(&cells[4], kernel.output);
+    cell_shape(&cells[3], kernel.input, l->facts->graph);
+    cell_shape(&cells[4], kernel.output, l->facts->graph);
     cell_count(&cells[5], kernel.params);
     cell_count(&cells[6], kernel.macs);
     cell_count(&cells[7], kernel.flops);
     cell_bytes(&cells[8], kernel.moved_bytes);
-    unit_number(kernel.flops_per_byte, cells[9].text);
+    if (!kernel.is_open) unit_number(kernel.flops_per_byte, cells[9].text);
 }
 
 static void write_list(writer *w, const facts *f, const grid_column *columns, uint32_t column_count, grid_row *row,
@@ -107,7 +116,7 @@ void table_types(writer *w, const facts *f) {
         {.title = "FLOPs", .is_right = true},   {.title = "Moved", .is_right = true},
         {.title = share, .is_right = true},     {.title = "So far", .is_right = true, .drop = 3},
     };
-    write_list(w, f, columns, 8, type_row, f->type_shown, 1);
+    write_list(w, f, columns, f->open_count > 0 ? 6 : 8, type_row, f->type_shown, 1); /* no shares of what is open */
     write_rest(w, f->type_count, f->type_shown, "type");
 }
 

@@ -1,4 +1,5 @@
 /* table_summary.c - the first lines of a table about a model: what it is, how it was asked about, what it costs. */
+#include <math.h>
 #include <string.h>
 
 #include "report/fields.h"
@@ -7,15 +8,25 @@
 #include "report/units.h"
 
 static void add_count(buf *out, uint64_t value) {
-    char text[UNIT_TEXT_SIZE];
-    unit_count(value, text);
+    char text[UNIT_TEXT_SIZE] = "?";
+    if (value != FACT_UNKNOWN) unit_count(value, text);
     buf_text(out, text);
 }
 
 static void add_bytes(buf *out, uint64_t value) {
-    char text[UNIT_TEXT_SIZE];
-    unit_bytes(value, text);
+    char text[UNIT_TEXT_SIZE] = "?";
+    if (value != FACT_UNKNOWN) unit_bytes(value, text);
     buf_text(out, text);
+}
+
+/* A sum over operators: "1.40 M + ?" when some of them have open dimensions. */
+static void add_sum(buf *out, uint64_t value, bool is_open, void (*write)(buf *, uint64_t)) {
+    if (is_open && value == 0) {
+        buf_char(out, '?');
+        return;
+    }
+    write(out, value);
+    if (is_open) buf_text(out, " + ?");
 }
 
 static void add_format(labelled *l, const facts *f) {
@@ -32,18 +43,18 @@ static void add_operators(labelled *l, const summary_facts *s) {
     buf *out = labelled_add(l, "Operators");
     buf_format(out, "%llu of %llu type%s", (unsigned long long)s->op_count, (unsigned long long)s->op_type_count,
                s->op_type_count == 1 ? "" : "s");
-    if (s->folded_op_count > 0)
-        buf_format(out, ", and %llu known before the run (folded)", (unsigned long long)s->folded_op_count);
+    if (s->folded_op_count > 0) buf_format(out, ", and %llu constant-folded", (unsigned long long)s->folded_op_count);
 }
 
 /* A line each for the first few inputs or outputs. */
-static void add_tensors(labelled *l, const char *label, const ft_graph *graph, const uint32_t *list, uint32_t count) {
+static void add_tensors(labelled *l, const char *label, const facts *f, const uint32_t *list, uint32_t count) {
     enum { SHOWN = 4 };
     for (uint32_t i = 0; i < count && i < SHOWN; i++) {
-        const ft_tensor *tensor = &ft_graph_tensors(graph)[list[i]];
+        const ft_tensor *tensor = &f->tensors[list[i]];
         buf *out = labelled_add(l, i == 0 ? label : "");
         char words[SHAPE_WORDS_SIZE];
-        buf_format(out, "%s %s", tensor->rank < 0 ? "?" : shape_words(tensor, words), ft_dtype_name(tensor->dtype));
+        buf_format(out, "%s %s", tensor->rank < 0 ? "?" : shape_words(tensor, f->graph, words),
+                   ft_dtype_name(tensor->dtype));
         if (tensor->name[0] != '\0') buf_format(out, "  %s", tensor->name);
         if (i + 1 == SHOWN && count > SHOWN) buf_format(out, "  (and %u more)", count - SHOWN);
     }
@@ -61,8 +72,13 @@ static void add_setting(labelled *l, const facts *f, const ft_style *style) {
     }
     if (f->symbol_count > 0) {
         out = labelled_add(l, "Symbols");
-        for (uint32_t i = 0; i < f->symbol_count; i++)
-            buf_format(out, "%s%s = %lld", i > 0 ? ", " : "", f->symbols[i].name, (long long)f->symbols[i].value);
+        for (uint32_t i = 0; i < f->symbol_count; i++) {
+            buf_format(out, "%s%s", i > 0 ? ", " : "", f->symbols[i].name);
+            if (f->symbols[i].value >= 0)
+                buf_format(out, " = %lld", (long long)f->symbols[i].value);
+            else
+                buf_text(out, " is open");
+        }
     }
     if (s->dtype != NULL || s->is_mixed) {
         out = labelled_add(l, "Precision");
@@ -72,9 +88,15 @@ static void add_setting(labelled *l, const facts *f, const ft_style *style) {
 }
 
 static void add_work(labelled *l, const summary_facts *s) {
+    const bool is_open = s->open_op_count > 0;
     char number[UNIT_TEXT_SIZE];
     buf *out = labelled_add(l, "Parameters");
     add_count(out, s->params);
+    if (s->tied_params > 0) {
+        buf_text(out, ", ");
+        add_count(out, s->tied_params);
+        buf_text(out, " of them tied (read by several operators, counted once)");
+    }
     if (s->buffer_elems > 0) {
         buf_text(out, ", and ");
         add_count(out, s->buffer_elems);
@@ -89,32 +111,42 @@ static void add_work(labelled *l, const summary_facts *s) {
         buf_text(out, "none");
     buf_text(out, " on disk");
     out = labelled_add(l, "MACs");
-    add_count(out, s->macs);
+    add_sum(out, s->macs, is_open, add_count);
     out = labelled_add(l, "FLOPs");
-    add_count(out, s->flops);
+    add_sum(out, s->flops, is_open, add_count);
     buf_text(out, " forward, ");
-    add_count(out, s->train_flops);
+    add_sum(out, s->train_flops, is_open, add_count);
     buf_text(out, " a training step");
     out = labelled_add(l, "Moved");
-    add_bytes(out, s->moved_bytes);
+    add_sum(out, s->moved_bytes, is_open, add_bytes);
+    buf_text(out, " forward");
     unit_number(s->flops_per_byte, number);
-    buf_format(out, " forward, %s FLOPs per byte", number);
+    if (!is_open) buf_format(out, ", %s FLOPs per byte", number);
     out = labelled_add(l, "Activations");
-    add_count(out, s->activation_elems);
+    add_sum(out, s->activation_elems, is_open, add_count);
     buf_text(out, " elements, ");
     add_count(out, s->conv_matmul_elems);
     buf_text(out, " by convolutions and matrix products");
     if (s->runtime != NULL) {
         out = labelled_add(l, "Kernels");
         buf_format(out, "%llu with %s, moving ", (unsigned long long)s->kernel_count, s->runtime);
-        add_bytes(out, s->kernel_moved_bytes);
+        add_sum(out, s->kernel_moved_bytes, is_open, add_bytes);
     }
+}
+
+/* What is not counted, and the options that settle it. */
+static void add_open(labelled *l, const facts *f) {
+    if (f->open_count == 0) return;
+    buf_format(labelled_add(l, "Open"), "%llu of %llu operators depend on open dimensions and are not counted (?)",
+               (unsigned long long)f->summary.open_op_count, (unsigned long long)f->summary.op_count);
+    for (uint32_t i = 0; i < f->open_count; i++)
+        buf_format(labelled_add(l, ""), "set %s with %s", f->open[i].name, f->open[i].flag);
 }
 
 static void add_coverage(labelled *l, const facts *f) {
     const summary_facts *s = &f->summary;
-    char ratio[UNIT_TEXT_SIZE];
-    unit_ratio(s->coverage_ratio, ratio);
+    char ratio[UNIT_TEXT_SIZE] = "?";
+    if (!isnan(s->coverage_ratio)) unit_ratio(s->coverage_ratio, ratio);
     buf_format(labelled_add(l, "Coverage"), "%s of the work, %llu of %llu operators", ratio,
                (unsigned long long)(s->op_count - s->estimated_op_count), (unsigned long long)s->op_count);
 }
@@ -125,9 +157,10 @@ void table_summary(writer *w, const facts *f) {
     labelled l = {0};
     add_format(&l, f);
     add_operators(&l, &f->summary);
-    add_tensors(&l, "Inputs", g, ft_graph_inputs(g), ft_graph_input_count(g));
-    add_tensors(&l, "Outputs", g, ft_graph_outputs(g), ft_graph_output_count(g));
+    add_tensors(&l, "Inputs", f, ft_graph_inputs(g), ft_graph_input_count(g));
+    add_tensors(&l, "Outputs", f, ft_graph_outputs(g), ft_graph_output_count(g));
     add_setting(&l, f, style);
+    add_open(&l, f);
     add_work(&l, &f->summary);
     add_coverage(&l, f);
     labelled_write(&l, style, TABLE_INDENT, &w->out);

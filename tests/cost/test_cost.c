@@ -112,6 +112,7 @@ static void a_shared_weight_counts_once_at_its_first_reader(void **state) {
     toy_finish(graph, x, 1, 1);
     compute();
     assert_int_equal(cost.total.params, 64);
+    assert_int_equal(cost.tied_params, 64);
     assert_int_equal(cost.ops[0].params, 64);
     assert_int_equal(cost.ops[1].params, 0);
 }
