@@ -1,10 +1,10 @@
-/* tune.h - settings that are searched, not guessed; and what each of them is good for.
+/* tune.h - hyper-parameter search and ablation of predictor families.
  *
  *     ft_tune_options options = ft_tune_options_default();
- *     options.family = "totals-gbt";
+ *     options.trial.family = "totals-gbt";
  *     ft_tuning tuning;
  *     if (ft_tune(data, "search", &options, &tuning, &error) != FT_OK) ...
- *     // search/best.json is what ft_train_options.config takes
+ *     // search/best.json is a config for ft_train_options
  */
 #ifndef FORETELL_TUNE_H
 #define FORETELL_TUNE_H
@@ -13,21 +13,21 @@
 
 FT_C_BEGIN
 
-/* What is trained, how it is scored, and where it runs: the same for searches and ablations. */
+/* What is trained and how it is scored: common to searches and ablations. */
 typedef struct ft_trial_options {
     const char *family;          /* NULL: the default */
     const char *metric;          /* NULL: "time_us" */
     const char *split;           /* NULL: "random" */
-    const char *config;          /* settings that all trials have, a JSON object; NULL: none */
-    const char *const *settings; /* single ones, "key=value" */
+    const char *config;          /* settings of all trials, a JSON object; NULL: none */
+    const char *const *settings; /* "key=value", override `config` */
     uint32_t setting_count;
-    const char *objective; /* a score of ft_score: mean over devices, all families. NULL: "mape" */
+    const char *objective; /* a score of ft_score: mean over devices, all model families. NULL: "mape" */
     uint64_t seed;
-    uint32_t workers; /* trials at a time; 0: one per core. The result does not depend on it */
+    uint32_t workers; /* parallel trials; 0: one per core. The result does not depend on it */
     uint32_t threads; /* of all workers together; 0: one per core */
-    double time_s;    /* no trial begins after that; 0: no limit */
-    bool is_resumed;  /* go on with the journal in the folder */
-    bool keeps_runs;  /* the run folders of trials stay, in trials/ */
+    double time_s;    /* no trial begins after this time; 0: no limit */
+    bool is_resumed;  /* continue the journal in the folder */
+    bool keeps_runs;  /* keep the run folders of trials, in trials/ */
     ft_progress *progress;
     void *user;
 } ft_trial_options;
@@ -36,20 +36,21 @@ typedef struct ft_trial_options {
 
 typedef struct ft_tune_options {
     ft_trial_options trial;
-    const char *space; /* the settings that are searched, JSON (docs/tuning.md); NULL: what the family searches */
-    const char *const *ranges; /* single ones, "rate=log-real:1e-4..0.1", on top of that */
+    const char
+        *space; /* the search space, JSON (docs/tuning.md); NULL: the settings that the family declares as searched */
+    const char *const *ranges; /* "rate=log-real:1e-4..0.1", added to the space */
     uint32_t range_count;
-    uint32_t trials;     /* configurations, of which the first are the defaults */
-    uint32_t generation; /* so many are chosen at a time */
+    uint32_t trials;     /* number of configurations; the first has the default settings */
+    uint32_t generation; /* number of trials chosen together */
     uint32_t rungs;      /* of successive halving; 1: every trial gets the full effort */
-    uint32_t factor;     /* one of so many goes on to the next rung, with as many times the effort */
-    const char *effort;  /* the setting that rungs change, as "steps"; NULL: the one that the family names */
+    uint32_t factor;     /* 1 / factor of the trials are promoted to the next rung, with factor times the effort */
+    const char *effort;  /* the setting that rungs scale, like "steps"; NULL: the one that the family declares */
 } ft_tune_options;
 
-/* 36 trials in generations of 9 on 3 rungs, a third of them goes on; "time_us", "random", "mape". */
+/* 36 trials in generations of 9 on 3 rungs, factor 3; "time_us", "random", "mape". */
 FT_API ft_tune_options ft_tune_options_default(void);
 
-/* A setting that is searched: a number, or one of several choices, which are named as they are written in JSON. */
+/* A searched setting: a number, or one of several choices, given as JSON. */
 typedef struct ft_tune_key {
     const char *name;
     bool is_log;
@@ -61,12 +62,12 @@ typedef struct ft_tune_key {
 /* One configuration. */
 typedef struct ft_trial {
     uint32_t index;
-    uint32_t rungs;       /* that it was trained on */
-    const double *scores; /* objective on each of them; NaN where it failed */
-    double objective;     /* on the last of them */
-    const char *config;   /* JSON, of the full effort */
-    const double *values; /* per key its number, or the place of its choice; NaN when it has none */
-    const char *error;    /* why it failed; NULL when it did not */
+    uint32_t rungs;       /* number of rungs that it was trained on */
+    const double *scores; /* objective on each rung; NaN where it failed */
+    double objective;     /* on the last rung */
+    const char *config;   /* JSON, with the full effort */
+    const double *values; /* per key: its number, or the index of its choice; NaN when it is inactive */
+    const char *error;    /* reason of a failure; NULL: none */
 } ft_trial;
 
 typedef struct ft_tuning {
@@ -76,44 +77,43 @@ typedef struct ft_tuning {
     uint32_t rungs, factor;
     const ft_tune_key *keys;
     uint32_t key_count;
-    const ft_trial *trials; /* by index; the first are the defaults */
+    const ft_trial *trials; /* by index; the first has the default settings */
     uint32_t count;
     uint32_t best; /* FT_NONE: every trial failed */
     uint32_t failed;
-    bool is_complete; /* false: time was up */
+    bool is_complete; /* false: stopped by the time limit */
     void *owner;
 } ft_tuning;
 
-/* Searches for the settings with which a family does best on the validation part of a split; the test part is never
- * looked at. `folder` gets journal.jsonl (from which a search goes on after anything), trials.csv, trials.svg, and
- * best.json, the best settings. The same data, options and seed give the same trials, whatever the number of workers.
- */
+/* Searches for the settings with the best objective on the validation part of a split; the test part is not evaluated.
+ * `folder` gets journal.jsonl (from which a search is resumed), trials.csv, trials.svg, and best.json, the best
+ * settings. The same data, options and seed yield the same trials, whatever the number of workers. */
 FT_API ft_status ft_tune(const ft_dataset *data, const char *folder, const ft_tune_options *options, ft_tuning *tuning,
                          ft_error *error);
 FT_API void ft_tuning_free(ft_tuning *tuning);
-/* The `top` best trials and the defaults; all of them as CSV. */
+/* Writes the `top` best trials and the defaults; as CSV all trials. */
 FT_API ft_status ft_tuning_write(const ft_tuning *tuning, uint32_t top, const ft_style *style, FILE *stream,
                                  ft_error *error);
-/* Objectives in the order of the trials, the best so far, and objective against each key; .svg or .png. */
+/* Plots the objective by trial with the best so far, and the objective against each key; .svg or .png. */
 FT_API ft_status ft_tuning_plot(const ft_tuning *tuning, const char *path, ft_error *error);
 
-/* --- Leaving out --------------------------------------------------------------------------------------------- */
+/* --- Ablation ------------------------------------------------------------------------------------------------ */
 
 typedef struct ft_ablate_options {
     ft_trial_options trial;
-    const char *const *factors; /* "rounds=0": what is left out, one at a time */
-    uint32_t factor_count;      /* 0: those that the family names */
-    uint32_t seeds;             /* each is trained so often, from trial.seed on, which also moves the split */
-    ft_split_part part;         /* that is scored: FT_PART_VALID or FT_PART_TEST */
+    const char *const *factors; /* "rounds=0": settings that switch a factor off, one at a time */
+    uint32_t factor_count;      /* 0: those that the family declares */
+    uint32_t seeds;             /* trainings of each, with seeds from trial.seed on, which also change the split */
+    ft_split_part part;         /* scored part: FT_PART_VALID or FT_PART_TEST */
 } ft_ablate_options;
 
 /* 3 seeds, the validation part; "time_us", "random", "mape". */
 FT_API ft_ablate_options ft_ablate_options_default(void);
 
-/* Differences are to the same seed with everything in. Deviations are NaN for a single seed. */
+/* Differences are to the same seed with all factors. Standard deviations are NaN for a single seed. */
 typedef struct ft_factor {
     const char *name; /* "all", then "rounds=0", ... */
-    uint32_t n;       /* seeds that did not fail */
+    uint32_t n;       /* successful trainings */
     double value, value_deviation;
     double difference, difference_deviation; /* NaN for the first */
     const double *values;                    /* by seed, NaN where it failed */
@@ -132,7 +132,7 @@ typedef struct ft_ablation {
     void *owner;
 } ft_ablation;
 
-/* Trains with everything, and without one factor after the other. `folder` gets journal.jsonl and ablation.csv. */
+/* Trains with all factors, and with each factor switched off. `folder` gets journal.jsonl and ablation.csv. */
 FT_API ft_status ft_ablate(const ft_dataset *data, const char *folder, const ft_ablate_options *options,
                            ft_ablation *ablation, ft_error *error);
 FT_API void ft_ablation_free(ft_ablation *ablation);

@@ -128,6 +128,30 @@ static void test_parts_of_validation(void **state) {
     ft_dataset_free(data);
 }
 
+/* Of k validation graphs the 2nd, 5th, ... in hash order is left to the family, all others calibrate. A graph has two
+ * records. */
+static void test_two_thirds_calibrate(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t graphs, valid, calibration;
+    } expected[] = {{2, 2, 2}, {3, 2, 4}, {4, 2, 6}, {5, 4, 6}, {6, 4, 8}, {8, 6, 10}};
+    ft_dataset *data = toy_data_open("data", NULL);
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        fitset f;
+        ft_error error;
+        for (uint32_t r = 60; r < 90; r++) parts[r] = r < 60 + 2 * expected[i].graphs ? FT_PART_VALID : FT_PART_UNUSED;
+        assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_OK);
+        assert_int_equal(f.set.valid.count, expected[i].valid);
+        assert_int_equal(f.calibration.counts[FT_PART_TEST], expected[i].calibration);
+        assert_int_equal(f.calibration.counts[FT_PART_UNUSED], RECORDS - expected[i].calibration);
+        assert_int_equal(f.valid_count, 2 * expected[i].graphs);
+        fitset_free(&f);
+    }
+    ft_dataset_free(data);
+}
+
 /* Single operators are for families that ask for them. */
 static void test_operators(void **state) {
     (void)state;
@@ -223,6 +247,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_rows_by_part, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_several_metrics, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_parts_of_validation, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_two_thirds_calibrate, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_operators, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_devices_of_training, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_rows_without_label, folder_enter, folder_leave),

@@ -62,7 +62,38 @@ static void calibration_exact_predictions_keep_an_interval(void **state) {
     double q90 = 0;
     ft_error error;
     assert_int_equal(calibrate(&row, 1, 1, &q90, &error), FT_OK);
-    assert_true(q90 > 0 && q90 < 1e-3);
+    assert_true(q90 == 1e-6);
+}
+
+/* The 47th of 50 scores, ceil(51 * 0.905): from CALIBRATE_MIN_ROWS on, a device has its own quantile. */
+static void calibration_enough_rows_stand_alone(void **state) {
+    (void)state;
+    calibrate_row rows[2 * CALIBRATE_MIN_ROWS];
+    for (uint32_t i = 0; i < CALIBRATE_MIN_ROWS; i++) {
+        rows[i] = make_row(0, -0.01 * (i + 1), 1);
+        rows[CALIBRATE_MIN_ROWS + i] = make_row(1, 5, 2);
+    }
+    double q90[2];
+    ft_error error;
+    assert_int_equal(CALIBRATE_MIN_ROWS, 50);
+    assert_int_equal(calibrate(rows, 2 * CALIBRATE_MIN_ROWS, 2, q90, &error), FT_OK);
+    assert_true(fabs(q90[0] - 0.47) < 1e-12);
+    assert_true(fabs(q90[1] - 2.5) < 1e-12);
+}
+
+/* Up to 9 rows the rank ceil((n + 1) * 0.905) exceeds n: the largest score. Of 10 rows it is the tenth of ten, too; of
+ * 20 rows the 20th, ceil(19.005), and of 21 the 20th, ceil(19.91). */
+static void calibration_of_few_rows_takes_the_largest(void **state) {
+    (void)state;
+    calibrate_row rows[21];
+    ft_error error;
+    for (uint32_t i = 0; i < 21; i++) rows[i] = make_row(0, 0.01 * (i + 1), 1);
+    for (uint32_t n = 1; n <= 21; n++) {
+        double q90, rank = n < 21 ? n : 20;
+        if (n > 10 && n < 20) continue;
+        assert_int_equal(calibrate(rows, n, 1, &q90, &error), FT_OK);
+        assert_true(fabs(q90 - 0.01 * rank) < 1e-12);
+    }
 }
 
 static void calibration_bad_rows_are_refused(void **state) {
@@ -79,6 +110,9 @@ static void calibration_bad_rows_are_refused(void **state) {
     ft_error error;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(calibrate(&bad[i], 1, 1, &q90, &error), FT_ERR_INTERNAL);
+    calibrate(&bad[2], 1, 1, &q90, &error);
+    assert_string_equal(error.message,
+                        "calibration: predicted -1 with spread 1, measured 1: values and spreads must be positive");
     assert_int_equal(calibrate(bad, 0, 1, &q90, &error), FT_ERR_INTERNAL);
     assert_float_equal(q90, 7, 0);
 }
@@ -147,6 +181,34 @@ static void bootstrap_repeats_for_a_seed(void **state) {
     assert_true(a.lo != c.lo || a.hi != c.hi);
 }
 
+/* Resamples repeated here: 1000 of them, whose 26th smallest and 26th largest means end the interval. */
+static void bootstrap_ends_are_quantiles_of_the_means(void **state) {
+    (void)state;
+    enum { DRAWS = 1000 };
+    const double values[] = {1, 5, 2, 8, 10, 30};
+    const uint32_t groups[] = {4, 2};
+    double means[DRAWS];
+    uint32_t below = 0, above = 0, at_lo = 0, at_hi = 0;
+    rng random;
+    rng_init(&random, 7, 3);
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        double first = 0, second = 0;
+        for (uint32_t k = 0; k < 4; k++) first += values[rng_below(&random, 4)];
+        for (uint32_t k = 0; k < 2; k++) second += values[4 + rng_below(&random, 2)];
+        means[i] = (first / 4 + second / 2) / 2;
+    }
+    bootstrap_result r = resample(values, groups, 2, 7);
+    assert_true(r.mean == (4.0 + 20) / 2);
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        below += means[i] < r.lo;
+        at_lo += means[i] == r.lo;
+        above += means[i] > r.hi;
+        at_hi += means[i] == r.hi;
+    }
+    assert_true(below <= 25 && below + at_lo > 25);
+    assert_true(above <= 25 && above + at_hi > 25);
+}
+
 /* Groups weigh the same, however large; within groups that are all the same, there is nothing to be unsure of. */
 static void bootstrap_groups_weigh_the_same(void **state) {
     (void)state;
@@ -174,11 +236,14 @@ int main(void) {
         cmocka_unit_test(calibration_devices_have_their_own),
         cmocka_unit_test(calibration_few_rows_share),
         cmocka_unit_test(calibration_exact_predictions_keep_an_interval),
+        cmocka_unit_test(calibration_enough_rows_stand_alone),
+        cmocka_unit_test(calibration_of_few_rows_takes_the_largest),
         cmocka_unit_test(calibration_bad_rows_are_refused),
         cmocka_unit_test(calibration_new_rows_are_covered),
         cmocka_unit_test(calibration_no_memory),
         cmocka_unit_test(bootstrap_width_is_that_of_the_normal_approximation),
         cmocka_unit_test(bootstrap_repeats_for_a_seed),
+        cmocka_unit_test(bootstrap_ends_are_quantiles_of_the_means),
         cmocka_unit_test(bootstrap_groups_weigh_the_same),
         cmocka_unit_test(bootstrap_reports_lack_of_memory),
     };

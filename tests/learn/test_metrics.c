@@ -60,6 +60,56 @@ static void test_limits_are_within(void **state) {
     assert_near(score_of(above, 2).acc10, 100, 0);
 }
 
+/* Errors -50 %, +20 %, 0: the median of an odd count is the middle one; both ends of an interval belong to it. */
+static void test_three_by_hand(void **state) {
+    (void)state;
+    const ft_case cases[] = {CASE(0, 10, 5, 10, 12), CASE(1, 20, 24, 15, 20), CASE(2, 40, 40, 41, 45)};
+    ft_score s = score_of(cases, 3);
+    assert_near(s.mape, 70.0 / 3, 1e-12);
+    assert_near(s.bias, 0, 0);
+    assert_near(s.acc5, 100.0 / 3, 1e-12);
+    assert_near(s.acc10, 100.0 / 3, 1e-12);
+    assert_near(s.acc20, 200.0 / 3, 1e-12);
+    assert_near(s.coverage90, 200.0 / 3, 1e-12);
+    assert_near(s.width90, 100 * (0.2 + 0.25 + 0.1) / 3, 1e-12);
+    assert_near(s.rmse, sqrt((25 + 16) / 3.0), 1e-12);
+    const ft_case above[] = {{.measured = 1, .predicted = 1.2}, {.measured = 1, .predicted = 1.2000001}};
+    assert_near(score_of(above, 2).acc20, 50, 0);
+}
+
+/* Each field reads and writes the member that its key names. */
+static void test_fields(void **state) {
+    (void)state;
+    const ft_score s = {.mape = 1,
+                        .rmspe = 2,
+                        .acc5 = 3,
+                        .acc10 = 4,
+                        .acc20 = 5,
+                        .rmse = 6,
+                        .spearman = 7,
+                        .kendall = 8,
+                        .coverage90 = 9,
+                        .width90 = 10,
+                        .bias = 11};
+    static const struct {
+        const char *key;
+        double value;
+        score_aim aim;
+    } expected[SCORE_FIELDS] = {
+        {"mape", 1, AIM_LOW},     {"rmspe", 2, AIM_LOW},     {"acc5", 3, AIM_HIGH},    {"acc10", 4, AIM_HIGH},
+        {"rmse", 6, AIM_LOW},     {"spearman", 7, AIM_HIGH}, {"kendall", 8, AIM_HIGH}, {"coverage90", 9, AIM_NINETY},
+        {"width90", 10, AIM_LOW}, {"bias", 11, AIM_ZERO},    {"acc20", 5, AIM_HIGH},
+    };
+    ft_score copy = {0};
+    for (uint32_t i = 0; i < SCORE_FIELDS; i++) {
+        assert_string_equal(score_fields[i].key, expected[i].key);
+        assert_true(score_value(&s, &score_fields[i]) == expected[i].value);
+        assert_int_equal(score_fields[i].aim, expected[i].aim);
+        score_set(&copy, &score_fields[i], expected[i].value);
+    }
+    assert_memory_equal(&copy, &s, sizeof s);
+}
+
 static void test_without_meaning(void **state) {
     (void)state;
     const ft_case one = CASE(0, 10, 11, NONE, NONE);
@@ -106,6 +156,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),         cmocka_unit_test(test_limits_are_within),
+        cmocka_unit_test(test_three_by_hand),   cmocka_unit_test(test_fields),
         cmocka_unit_test(test_without_meaning), cmocka_unit_test(test_mean),
         cmocka_unit_test(test_no_memory),
     };

@@ -39,6 +39,16 @@ static void test_by_hand(void **state) {
     check((double[]){1, 2, 2, 3}, (double[]){1, 2, 3, 3}, 4, 3.75 / 4.5, 0.8);
 }
 
+/* x 1 1 2 3, y 4 3 2 1: five of six pairs differ in x, all discordant. Ranks of x are 1.5 1.5 3 4, of y 4 3 2 1:
+ * covariance -1 * 1.5 - 1 * 0.5 + 0.5 * -0.5 + 1.5 * -1.5 = -4.5, squares 4.5 and 5. */
+static void test_ties_on_one_side(void **state) {
+    (void)state;
+    check((double[]){1, 1, 2, 3}, (double[]){4, 3, 2, 1}, 4, -4.5 / sqrt(4.5 * 5), -5 / sqrt(5 * 6.0));
+    check((double[]){4, 3, 2, 1}, (double[]){1, 1, 2, 3}, 4, -4.5 / sqrt(4.5 * 5), -5 / sqrt(5 * 6.0));
+    /* a pair that is tied on both sides is no evidence either way */
+    check((double[]){1, 1, 2}, (double[]){5, 5, 6}, 3, 1, 1);
+}
+
 static void test_no_order(void **state) {
     (void)state;
     check(NULL, NULL, 0, (double)NAN, (double)NAN);
@@ -149,13 +159,10 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_no_order),
-        cmocka_unit_test(test_as_scipy),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_pairs_apart),
-        cmocka_unit_test(test_pairs_apart_as_counted),
+        cmocka_unit_test(test_by_hand),     cmocka_unit_test(test_ties_on_one_side),
+        cmocka_unit_test(test_no_order),    cmocka_unit_test(test_as_scipy),
+        cmocka_unit_test(test_many),        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_pairs_apart), cmocka_unit_test(test_pairs_apart_as_counted),
     };
     return cmocka_run_group_tests_name("learn/rank", tests, NULL, NULL);
 }

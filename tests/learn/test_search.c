@@ -1,4 +1,5 @@
-/* The course of a search: what is asked for depends on losses alone, and more effort goes to better trials. */
+/* Tests of searches: jobs depend on losses alone, the best trials are promoted, and ranks extrapolate to the last rung.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,12 +164,82 @@ static void one_at_least_but_none_that_failed(void **state) {
     assert_int_equal(halving_promote(NULL, 0, 3, is_promoted), 0);
 }
 
+/* 5 / 2 = 2 are promoted; failed trials are no competition, but count in the size of the rung. */
+static void a_share_of_the_rung_is_promoted(void **state) {
+    (void)state;
+    const double losses[] = {3, NAN, 1, 2, NAN};
+    bool is_promoted[5];
+    assert_int_equal(halving_promote(losses, 5, 2, is_promoted), 2);
+    assert_true(!is_promoted[0] && !is_promoted[1] && is_promoted[2] && is_promoted[3] && !is_promoted[4]);
+    assert_int_equal(halving_promote(losses, 5, 5, is_promoted), 1);
+    assert_true(is_promoted[2]);
+    for (uint32_t rung = 0; rung < 4; rung++) assert_true(halving_share(rung, 4, 2) == (double)(1 << rung) / 8);
+}
+
 static void of_equal_ones_the_first(void **state) {
     (void)state;
     const double same[] = {1, 1, 1, 1, 1, 1};
     bool is_promoted[6];
     assert_int_equal(halving_promote(same, 6, 3, is_promoted), 2);
     assert_true(is_promoted[0] && is_promoted[1] && !is_promoted[2]);
+}
+
+static void report(search *s, const search_job *jobs, const double *losses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) search_report(s, jobs[i], losses[i]);
+}
+
+/* Losses 4, 2, 3, 3.2 on the first rung: 1 and 2 are promoted, and 0, the defaults. They come to 3, 1 and 2.5: the mean
+ * decrease is (1 + 1 + 0.5) / 3 = 5/6. So trial 3, at 3.2 - 5/6 = 2.37, ranks behind 1 and before 2 and 0. */
+static void trials_are_ranked_by_their_loss_on_the_last_rung(void **state) {
+    (void)state;
+    const search_options few = {.seed = 3, .trials = 8, .generation = 4, .rungs = 2, .factor = 2, .defaults = defaults};
+    const uint32_t order[] = {1, 3, 2, 0};
+    search course;
+    space s;
+    ft_error error;
+    search_job jobs[4];
+    open_space(&s);
+    assert_int_equal(search_open(&course, &s, &few, &error), FT_OK);
+    assert_int_equal(search_best(&course), FT_NONE);
+    assert_int_equal(search_next(&course, jobs), 4);
+    assert_memory_equal(course.trials[0].values, defaults, sizeof defaults);
+    report(&course, jobs, (const double[]){4, 2, 3, 3.2}, 4);
+    assert_int_equal(search_best(&course), 1);
+    assert_int_equal(search_next(&course, jobs), 3);
+    for (uint32_t i = 0; i < 3; i++) assert_true(jobs[i].trial == i && jobs[i].rung == 1);
+    report(&course, jobs, (const double[]){3, 1, 2.5}, 3);
+    assert_int_equal(search_next(&course, jobs), 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(course.ranked[i].trial, order[i]);
+        assert_ptr_equal(course.points[i], course.trials[order[i]].values);
+        assert_int_equal(jobs[i].trial, 4 + i);
+    }
+    assert_true(fabs(course.ranked[1].final_loss - (3.2 - 5.0 / 6)) < 1e-12);
+    assert_int_equal(search_best(&course), 1);
+    search_free(&course);
+    space_free(&s);
+}
+
+/* A trial on a higher rung is better than one with a smaller loss on a lower rung; one that failed there is not. */
+static void the_highest_rung_decides(void **state) {
+    (void)state;
+    const search_options few = {.seed = 3, .trials = 3, .generation = 3, .rungs = 2, .factor = 3};
+    search course;
+    space s;
+    ft_error error;
+    search_job jobs[3];
+    open_space(&s);
+    assert_int_equal(search_open(&course, &s, &few, &error), FT_OK);
+    assert_int_equal(search_next(&course, jobs), 3);
+    report(&course, jobs, (const double[]){5, 1, 2}, 3);
+    assert_int_equal(search_next(&course, jobs), 2); /* 1, and the defaults */
+    search_report(&course, jobs[0], 6);
+    search_report(&course, jobs[1], NAN);
+    assert_int_equal(search_best(&course), 0);
+    assert_true(search_loss(&course.trials[0]) == 6 && isnan(search_loss(&course.trials[1])));
+    assert_int_equal(search_next(&course, jobs), 0);
+    search_free(&course);
+    space_free(&s);
 }
 
 int main(void) {
@@ -181,7 +252,10 @@ int main(void) {
         cmocka_unit_test(shares_grow_to_one),
         cmocka_unit_test(the_best_go_on),
         cmocka_unit_test(one_at_least_but_none_that_failed),
+        cmocka_unit_test(a_share_of_the_rung_is_promoted),
         cmocka_unit_test(of_equal_ones_the_first),
+        cmocka_unit_test(trials_are_ranked_by_their_loss_on_the_last_rung),
+        cmocka_unit_test(the_highest_rung_decides),
     };
     return cmocka_run_group_tests_name("learn/search", tests, NULL, NULL);
 }

@@ -65,6 +65,11 @@ static double log_density(const mixture *m, const double *values) {
     return log(sum / (m->count + 1.0));
 }
 
+double tpe_log_density(const space *s, const double *const *points, uint32_t count, const double *values) {
+    const mixture m = mixture_of(s, points, count);
+    return log_density(&m, values);
+}
+
 /* --- Drawing ------------------------------------------------------------------------------------------------- */
 
 static double draw_near(const space_key *k, double near, double width, rng *random) {

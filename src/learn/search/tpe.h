@@ -11,6 +11,9 @@
 
 enum { TPE_MIN_POINTS = 8 }; /* with fewer evaluated points the proposal is uniform */
 
+/* The logarithm of the density of a sample of points at `values`, relative to a uniform draw. */
+double tpe_log_density(const space *s, const double *const *points, uint32_t count, const double *values);
+
 /* `seen`: `count` evaluated points from the best to the worst, followed by `waiting` points that are not evaluated yet.
  * Those count as bad, so that points proposed together differ. */
 void tpe_suggest(const space *s, const double *const *seen, uint32_t count, uint32_t waiting, rng *random,
