@@ -137,7 +137,7 @@ int cmd_formats(int argc, char **argv) {
 /* --- Operators ----------------------------------------------------------------------------------------------- */
 
 static void take_model_format(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    for (ft_format format = FT_FORMAT_ONNX; format <= FT_FORMAT_PERFSEER; format++) {
+    for (ft_format format = FT_FORMAT_ONNX; format < FT_FORMAT_COUNT; format++) {
         if (strcmp(text, ft_format_name(format)) != 0) continue;
         *(ft_format *)field = format;
         return;

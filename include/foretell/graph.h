@@ -145,13 +145,23 @@ typedef struct ft_op {
 
 /* --- Graphs -------------------------------------------------------------------------------------------------- */
 
+/* X(ID, name, description, extensions, what identifies it): FT_FORMAT_ID, read by `name`_reader of src/read. Data sets
+ * store the values, so new formats are appended. */
+#define FT_FORMAT_LIST(X)                                                                                              \
+    X(ONNX, onnx, "ONNX model (protobuf), weights inside or beside it", ".onnx", "protobuf fields of a ModelProto")    \
+    X(TFLITE, tflite, "TensorFlow Lite model (FlatBuffers)", ".tflite", "FlatBuffers identifier TFL3")                 \
+    X(CG, cg, "CG data set: a folder of models.csv, nodes.csv and edges.csv", ".csv", "the headings of its tables")    \
+    X(NNMETER, nnmeter, "nn-Meter intermediate representation (JSON)", ".json",                                        \
+      "an object of nodes with \"attr\", \"inbounds\", \"outbounds\"")                                                 \
+    X(PERFSEER, perfseer, "PerfSeer / GAPP graph (pickled networkx DiGraph)", ".pkl .pickle",                          \
+      "a pickle of a graph (decoded, never run)")
+
 typedef enum ft_format {
     FT_FORMAT_UNKNOWN,
-    FT_FORMAT_ONNX,
-    FT_FORMAT_TFLITE,
-    FT_FORMAT_CG,       /* nodes/edges/models CSV tables */
-    FT_FORMAT_NNMETER,  /* nn-Meter IR, JSON */
-    FT_FORMAT_PERFSEER, /* pickled networkx graph */
+#define FT_FORMAT_ENUM(id, name, text, extensions, identified_by) FT_FORMAT_##id,
+    FT_FORMAT_LIST(FT_FORMAT_ENUM)
+#undef FT_FORMAT_ENUM
+        FT_FORMAT_COUNT
 } ft_format;
 
 typedef enum ft_layout { FT_NCHW, FT_NHWC } ft_layout;

@@ -255,7 +255,7 @@ ft_status unpack_graph(const void *bytes, size_t size, const char *name, ft_grap
     arena scratch;
     unpacker u = {.in = {.next = bytes, .end = (const uint8_t *)bytes + size}, .scratch = &scratch, .error = error};
     unsigned format = byte_get(&u.in), layout = byte_get(&u.in);
-    if (u.in.has_failed || format > FT_FORMAT_PERFSEER || layout > FT_NHWC) return unpack_damaged(&u, "unknown format");
+    if (u.in.has_failed || format >= FT_FORMAT_COUNT || layout > FT_NHWC) return unpack_damaged(&u, "unknown format");
     FT_TRY(graph_new((ft_format)format, (ft_layout)layout, name, &u.graph, error));
     u.memory = &u.graph->memory;
     arena_init(&scratch, FT_MAX_GRAPH_BYTES);

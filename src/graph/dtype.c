@@ -63,13 +63,10 @@ ft_dtype dtype_of_onnx(int64_t data_type) {
 static const struct {
     const char *name;
     const char *text;
-} formats[] = {
-    [FT_FORMAT_UNKNOWN] = {"unknown", "unknown format"},
-    [FT_FORMAT_ONNX] = {"onnx", "ONNX model (protobuf), weights inside or beside it"},
-    [FT_FORMAT_TFLITE] = {"tflite", "TensorFlow Lite model (FlatBuffers)"},
-    [FT_FORMAT_CG] = {"cg", "CG data set: a folder of models.csv, nodes.csv and edges.csv"},
-    [FT_FORMAT_NNMETER] = {"nnmeter", "nn-Meter intermediate representation (JSON)"},
-    [FT_FORMAT_PERFSEER] = {"perfseer", "PerfSeer / GAPP graph (pickled networkx DiGraph)"},
+} formats[] = {[FT_FORMAT_UNKNOWN] = {"unknown", "unknown format"},
+#define FORMAT_ROW(id, name, text, extensions, identified_by) [FT_FORMAT_##id] = {#name, text},
+               FT_FORMAT_LIST(FORMAT_ROW)
+#undef FORMAT_ROW
 };
 
 const char *ft_format_name(ft_format format) {

@@ -64,12 +64,9 @@ static int family_of(ft_format format) {
     case FT_FORMAT_CG:
     case FT_FORMAT_NNMETER:
         return TF;
-    case FT_FORMAT_ONNX:
-    case FT_FORMAT_PERFSEER:
-    case FT_FORMAT_UNKNOWN:
-        break;
+    default: /* formats that name operators as ONNX does */
+        return ONNX;
     }
-    return ONNX;
 }
 
 const ft_opdef *opdef_find(ft_format format, const char *text) {

@@ -19,7 +19,9 @@ typedef struct reader {
     ft_status (*read)(const uint8_t *bytes, size_t size, const read_origin *origin, ft_graph **graph, ft_error *error);
 } reader;
 
-extern const reader onnx_reader, tflite_reader, nnmeter_reader, perfseer_reader;
+/* The readers of FT_FORMAT_LIST: onnx_reader, tflite_reader, ... */
+#define READER_DECLARE(id, name, text, extensions, identified_by) extern const reader name##_reader;
+FT_FORMAT_LIST(READER_DECLARE)
+#undef READER_DECLARE
 
-/* The CG tables, many graphs in three files, have an interface of their own (cg.h). */
 #endif

@@ -1,7 +1,8 @@
 /* source.c - opens a path, detects its format by content, and returns its graphs one after the other.
  *
- * To add a format: write its reader (read.h) and add a row to `readers`. Most files hold one graph; the CG tables,
- * which are many graphs in three files, have an interface of their own (cg.h). */
+ * To add a format: write its reader (read.h) and append a line to FT_FORMAT_LIST (foretell/graph.h);
+ * docs/recipes/format.md shows how. Most files hold one graph; the CG tables, which are many graphs in three files,
+ * have an interface of their own (cg.h). */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,9 @@
 #include "read/cg.h"
 #include "read/read.h"
 
-/* Formats with a magic number come first; ONNX, which has none, last. */
-static const reader *const readers[] = {&tflite_reader, &perfseer_reader, &nnmeter_reader, &onnx_reader};
+#define READER_ADDRESS(id, name, text, extensions, identified_by) &name##_reader,
+static const reader *const readers[] = {FT_FORMAT_LIST(READER_ADDRESS)};
+#undef READER_ADDRESS
 
 struct ft_source {
     char *path;
@@ -54,9 +56,11 @@ static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *n
 }
 
 static ft_status find_reader(const input *in, const char *name, const reader **found, ft_error *error) {
-    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
-        if (!readers[i]->matches(in->bytes, in->size)) continue;
-        *found = readers[i];
+    const size_t count = sizeof readers / sizeof readers[0];
+    for (size_t i = 1; i <= count; i++) {
+        const reader *r = readers[i % count]; /* ONNX, the first, has no magic number: it is tried last */
+        if (!r->matches(in->bytes, in->size)) continue;
+        *found = r;
         return FT_OK;
     }
     return unknown_format(in->bytes, in->size, name, error);

@@ -115,11 +115,9 @@ static const struct {
     const char *extensions;
     const char *recognised_by;
 } formats[] = {
-    {FT_FORMAT_ONNX, ".onnx", "protobuf fields of a ModelProto"},
-    {FT_FORMAT_TFLITE, ".tflite", "FlatBuffers identifier TFL3"},
-    {FT_FORMAT_CG, ".csv", "the headings of its tables"},
-    {FT_FORMAT_NNMETER, ".json", "an object of nodes with \"attr\", \"inbounds\", \"outbounds\""},
-    {FT_FORMAT_PERFSEER, ".pkl .pickle", "a pickle of a graph (decoded, never run)"},
+#define FORMAT_ROW(id, name, text, extensions, identified_by) {FT_FORMAT_##id, extensions, identified_by},
+    FT_FORMAT_LIST(FORMAT_ROW)
+#undef FORMAT_ROW
 };
 
 static const char *format_cell(const catalog *c, uint32_t row, uint32_t column) {
