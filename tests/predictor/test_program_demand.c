@@ -369,6 +369,7 @@ static void reductions_read_shared_memory(void **state) {
     expect(demand_of(&s, DEMAND_SHARED), 1000 * 4 / 0.5);
     s.gpu[GPU_LOCAL_BYTES] = 0;
     s.gpu[GPU_SHARED_READ_REQUESTS] = log_of(1); /* at least one cycle */
+    s.gpu[GPU_SHARED_READS] = log_of(1);
     expect(demand_of(&s, DEMAND_SHARED), 1000 / 0.5);
 }
 
