@@ -140,8 +140,8 @@ static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft
     ft_request request = asking_request(a, 0, 1);
     ft_max_batch_result largest;
     ft_results results = {0};
-    ft_status status =
-        ft_max_batch(a->box, q->model, &q->shapes, &request, q->free_bytes[0], q->args->most, &largest, error);
+    const ft_batch_search search = {.free_bytes = q->free_bytes[0], .max_batch = q->args->most};
+    ft_status status = ft_max_batch(a->box, q->model, &q->shapes, &request, &search, &largest, error);
     if (status != FT_OK) return status;
     *code = exit_of(largest.certain > 0 ? FT_FITS : largest.possible > 0 ? FT_FIT_UNCERTAIN : FT_FITS_NOT);
     request.batch = largest.certain > 0 ? largest.certain : 1;
@@ -149,7 +149,7 @@ static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft
     if (status == FT_OK)
         status = ft_report_max_batch(stream, &q->args->output.style,
                                      &(ft_model_results){q->args->path, q->model, &q->shapes, &results}, &largest,
-                                     q->free_bytes[0], q->is_whole, q->args->most, error);
+                                     q->is_whole, error);
     ft_results_free(&results);
     return status;
 }

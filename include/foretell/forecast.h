@@ -67,15 +67,23 @@ FT_API const char *ft_fit_name(ft_fit fit); /* "yes", "no", "uncertain" */
  * lower end does not. Memory without an interval is assumed to be off by a fifth at most. */
 FT_API ft_fit ft_result_fit(const ft_result *result, double free_bytes);
 
+/* A search for the largest batch that fits. */
+typedef struct ft_batch_search {
+    double free_bytes; /* memory that is free on the device */
+    int64_t max_batch; /* no larger batch is tried */
+} ft_batch_search;
+
 typedef struct ft_max_batch_result {
-    int64_t certain;  /* the largest batch that fits; 0: not even 1 does */
-    int64_t possible; /* the largest batch that may fit: larger ones do not */
+    int64_t certain;   /* the largest batch that fits; 0: not even 1 does */
+    int64_t possible;  /* the largest batch that may fit: larger ones do not */
+    double free_bytes; /* of the search */
+    int64_t max_batch; /* of the search */
 } ft_max_batch_result;
 
-/* Searches for the largest batch, up to `max_batch`. `request->batch` is ignored. */
+/* Searches for the largest batch. `request->batch` is ignored. */
 FT_API ft_status ft_max_batch(const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes,
-                              const ft_request *request, double free_bytes, int64_t max_batch,
-                              ft_max_batch_result *result, ft_error *error);
+                              const ft_request *request, const ft_batch_search *search, ft_max_batch_result *result,
+                              ft_error *error);
 
 FT_C_END
 

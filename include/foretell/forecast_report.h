@@ -1,4 +1,4 @@
-/* forecast_report.h - forecasts as text and pictures: tables for people, JSON, CSV, a trace, plots.
+/* forecast_report.h - results as documents: tables, JSON, CSV, a trace, plots.
  *
  * docs/predict.md explains every field. */
 #ifndef FORETELL_FORECAST_REPORT_H
@@ -14,16 +14,16 @@ FT_C_BEGIN
 typedef struct ft_result_style {
     ft_style style;
     bool has_layers; /* also the time of each kernel */
-    bool is_list;    /* tables: a line a forecast, instead of all there is to say of a model */
-    uint32_t top;    /* the longest kernels only; 0: all, as they run */
-    int64_t samples; /* also how long a run over so many takes; 0: not asked */
+    bool is_list;    /* tables: one line a result, without the lists below */
+    uint32_t top;    /* so many of the longest kernels only; 0: all, in the order in which they run */
+    int64_t samples; /* also the time of a run over so many samples; 0: without */
 } ft_result_style;
 
-/* A model and what was foretold of it. */
+/* A model and its results. */
 typedef struct ft_model_results {
-    const char *file; /* what the report calls the model */
+    const char *file; /* the name of the model in the report */
     const ft_graph *model;
-    const ft_binding *shapes; /* as they were given to ft_predict */
+    const ft_binding *shapes; /* as passed to ft_predict */
     const ft_results *results;
 } ft_model_results;
 
@@ -32,47 +32,45 @@ typedef struct ft_model_results {
 typedef struct ft_result_report ft_result_report;
 FT_API ft_status ft_result_report_begin(FILE *stream, const ft_result_style *style, ft_result_report **report,
                                         ft_error *error);
-FT_API ft_status ft_result_report_add(ft_result_report *report, const ft_model_results *subject, ft_error *error);
+FT_API ft_status ft_result_report_add(ft_result_report *report, const ft_model_results *entry, ft_error *error);
 /* Ends the document and frees the report, also after an error; NULL is fine. */
 FT_API ft_status ft_result_report_end(ft_result_report *report, ft_error *error);
 
-/* The forecast of an index as a Chrome/Perfetto trace: kernels one after the other, with memory as a counter. */
-FT_API ft_status ft_result_trace(const char *path, const ft_model_results *subject, uint32_t index, ft_error *error);
+/* One result as a Chrome/Perfetto trace: kernels one after the other, with memory as a counter. */
+FT_API ft_status ft_result_trace(const char *path, const ft_model_results *entry, uint32_t index, ft_error *error);
 
-/* Time and memory over batch size by device, and where the time of the first goes by kind of kernel. The end of the
- * name says the format: .svg or .png. */
-FT_API ft_status ft_result_plot(const char *path, const ft_model_results *subject, ft_error *error);
+/* Plots time and memory over batch size by device, and the time of the first result by kind of kernel. The path ends
+ * in .svg or .png, which selects the format. */
+FT_API ft_status ft_result_plot(const char *path, const ft_model_results *entry, ft_error *error);
 
-/* --- Documents of the commands around it ----------------------------------------------------------------------- */
+/* --- Documents of other commands ------------------------------------------------------------------------------- */
 
 /* Whether each result fits into the memory of its device, and with what margin. `free_bytes` has one number per result,
  * NaN when it is unknown; `is_whole`: it is the whole memory of the device by its data sheet. */
-FT_API ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *subject,
+FT_API ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry,
                                const double *free_bytes, bool is_whole, ft_error *error);
-/* What ft_max_batch found. The first answer is a forecast of the largest batch that surely fits, or of
- * batch 1 when none does. `most`: what it was asked to look up to. */
-FT_API ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *subject,
-                                     const ft_max_batch_result *largest, double free_bytes, bool is_whole, int64_t most,
-                                     ft_error *error);
-/* Tensor programs of tuning logs, each with what a predictor of programs says of it. NaN: not measured, or no interval.
- */
+/* The result of ft_max_batch. The first item of `entry->results` is the result at the largest batch that certainly
+ * fits, or at batch 1 when none does. */
+FT_API ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *entry,
+                                     const ft_max_batch_result *found, bool is_whole, ft_error *error);
+/* Tensor programs of tuning logs with their predicted times. NaN: not measured, or no interval. */
 typedef struct ft_program_result {
     const char *file;
     uint64_t line;
     const char *task;
     const char *device;
-    uint64_t rank;      /* among those of its task, the fastest is 1 */
-    double measured_us; /* as the log has it */
+    uint64_t rank;      /* among those of its task by predicted time; the fastest is 1 */
+    double measured_us; /* as in the log */
     double time_us, time_lo_us, time_hi_us;
 } ft_program_result;
 FT_API ft_status ft_report_programs(FILE *stream, const ft_style *style, const ft_program_result *programs,
                                     uint32_t count, ft_error *error);
-/* Devices with their data sheets and the predictors that know them: those in the box and those of the predictors, or
- * the named ones (any name, or the path of a file) at length. */
-FT_API ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *box,
+/* Devices and the predictors that were trained on them: a list of the bundled devices and those of the predictors, or
+ * the data sheets of the named ones (by any name, or by the path of a file). */
+FT_API ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *set,
                                    const char *const *names, uint32_t count, ft_error *error);
-/* The predictors of a box: what they tell of which devices, their size, and how accurate they were on held-out data. */
-FT_API ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_predictor_set *box,
+/* The predictors of a set: metrics, devices, size of the file, and accuracy on held-out data. */
+FT_API ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_predictor_set *set,
                                       ft_error *error);
 
 FT_C_END

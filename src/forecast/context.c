@@ -1,5 +1,6 @@
-/* context.c - finds or makes what requests about one model share, so that each is made once. */
-#include "forecast/context.h"
+/* context.c - data that the requests about one model share: bound graphs, views, data sheets, rules; each is made once.
+ */
+#include "forecast/job.h"
 
 #include <string.h>
 
@@ -92,7 +93,7 @@ ft_status context_find_rules(forecast_context *c, const char *runtime, const ft_
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
 
-static ft_status graph_of(forecast_context *c, int64_t batch, const ft_graph **bound, ft_error *error) {
+static ft_status find_graph(forecast_context *c, int64_t batch, const ft_graph **bound, ft_error *error) {
     context_graph *item = c->graphs;
     while (item != NULL && item->batch != batch && ft_graph_batch(item->bound) != batch) item = item->next;
     if (item == NULL) {
@@ -145,7 +146,7 @@ static ft_status add_view(forecast_context *c, const ft_graph *bound, const ft_r
 
 static ft_status add_first(forecast_context *c, const ft_request *part, ft_error *error) {
     const ft_graph *bound = NULL;
-    FT_TRY(graph_of(c, 0, &bound, error));
+    FT_TRY(find_graph(c, 0, &bound, error));
     return add_view(c, bound, part, &c->first, error);
 }
 
@@ -154,7 +155,7 @@ ft_status context_find_view(forecast_context *c, const ft_request *request, mode
         .setting = request->setting, .dtype = request->dtype, .mode = request->mode, .optimizer = request->optimizer};
     const ft_graph *bound = NULL;
     if (c->first == NULL) FT_TRY(add_first(c, &part, error));
-    FT_TRY(graph_of(c, request->batch, &bound, error));
+    FT_TRY(find_graph(c, request->batch, &bound, error));
     context_view *item = c->views;
     while (item != NULL && (item->view.bound != bound || !is_same(&item->view.request, &part))) item = item->next;
     if (item == NULL) return add_view(c, bound, &part, found, error);

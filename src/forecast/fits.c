@@ -1,4 +1,5 @@
 /* fits.c - whether a step fits into memory, and how large a batch may be. */
+#include <assert.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -20,56 +21,57 @@ ft_fit ft_result_fit(const ft_result *result, double free_bytes) {
     return lo > free_bytes ? FT_FITS_NOT : FT_FIT_UNCERTAIN;
 }
 
-typedef struct batch_search {
+/* A model and the request whose batch is varied. */
+typedef struct batch_trial {
     const ft_predictor_set *set;
     const ft_graph *model;
     const ft_binding *shapes;
     ft_request request;
     double free_bytes;
-} batch_search;
+} batch_trial;
 
-static ft_status fit_at(batch_search *s, int64_t batch, ft_fit *fit, ft_error *error) {
+/* Whether the batch fits, or, with `or_uncertain`, whether it may fit. */
+static ft_status is_good(batch_trial *t, int64_t batch, bool or_uncertain, bool *good, ft_error *error) {
     ft_results results;
-    s->request.batch = batch;
-    FT_TRY(ft_predict(s->set, s->model, s->shapes, &s->request, 1, &results, error));
-    *fit = ft_result_fit(&results.items[0], s->free_bytes);
+    t->request.batch = batch;
+    FT_TRY(ft_predict(t->set, t->model, t->shapes, &t->request, 1, &results, error));
+    ft_fit fit = ft_result_fit(&results.items[0], t->free_bytes);
+    *good = fit == FT_FITS || (fit == FT_FIT_UNCERTAIN && or_uncertain);
     ft_results_free(&results);
     return FT_OK;
 }
 
-/* The largest batch up to `max_batch` that fits, or may fit (memory grows with the batch): 0 for none. */
-static ft_status largest(batch_search *s, int64_t max_batch, bool may_be_uncertain, int64_t *found, ft_error *error) {
-    int64_t good = 0, bad = 1;
-    for (;;) { /* doubling */
-        ft_fit fit;
-        FT_TRY(fit_at(s, bad, &fit, error));
-        if (fit == FT_FITS_NOT || (fit == FT_FIT_UNCERTAIN && !may_be_uncertain)) break;
-        good = bad;
-        if (good == max_batch) break;
-        bad = bad > max_batch / 2 ? max_batch : 2 * bad;
+/* The largest batch up to `max_batch` that is good, 0 for none. Memory grows with the batch: doubling finds a bad
+ * batch, and bisection the border. */
+static ft_status find_largest(batch_trial *t, int64_t max_batch, bool or_uncertain, int64_t *found, ft_error *error) {
+    int64_t largest_good = 0, next = 1;
+    bool good = true;
+    while (good && largest_good < max_batch) {
+        FT_TRY(is_good(t, next, or_uncertain, &good, error));
+        if (!good) continue;
+        largest_good = next;
+        next = next > max_batch / 2 ? max_batch : 2 * next;
     }
-    while (bad - good > 1) { /* halving */
-        int64_t middle = good + (bad - good) / 2;
-        ft_fit fit;
-        FT_TRY(fit_at(s, middle, &fit, error));
-        bool is_good = fit == FT_FITS || (fit == FT_FIT_UNCERTAIN && may_be_uncertain);
-        if (is_good)
-            good = middle;
-        else
-            bad = middle;
+    int64_t smallest_bad = next;
+    while (smallest_bad - largest_good > 1) {
+        int64_t middle = largest_good + (smallest_bad - largest_good) / 2;
+        FT_TRY(is_good(t, middle, or_uncertain, &good, error));
+        *(good ? &largest_good : &smallest_bad) = middle;
     }
-    *found = good;
+    assert(largest_good >= 0 && largest_good <= max_batch);
+    *found = largest_good;
     return FT_OK;
 }
 
 ft_status ft_max_batch(const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes,
-                       const ft_request *request, double free_bytes, int64_t max_batch, ft_max_batch_result *result,
+                       const ft_request *request, const ft_batch_search *search, ft_max_batch_result *result,
                        ft_error *error) {
-    if (max_batch < 1) return ft_fail(error, FT_ERR_USAGE, "the largest batch to try must be 1 or more");
-    batch_search s = {set, model, shapes, *request, free_bytes};
-    ft_max_batch_result made;
-    FT_TRY(largest(&s, max_batch, false, &made.certain, error));
-    FT_TRY(largest(&s, max_batch, true, &made.possible, error));
+    if (search->max_batch < 1) return ft_fail(error, FT_ERR_USAGE, "the largest batch to try must be 1 or more");
+    batch_trial t = {set, model, shapes, *request, search->free_bytes};
+    ft_max_batch_result made = {.free_bytes = search->free_bytes, .max_batch = search->max_batch};
+    FT_TRY(find_largest(&t, search->max_batch, false, &made.certain, error));
+    FT_TRY(find_largest(&t, search->max_batch, true, &made.possible, error));
+    assert(made.certain <= made.possible); /* also where memory is not monotone: the searches part where they differ */
     *result = made;
     return FT_OK;
 }

@@ -1,15 +1,75 @@
-/* job.h - one request on its way to a result: the state that forecast.c, time.c and memory.c share. */
+/* job.h - from a request to a result: the state that the files of this room share.
+ *
+ *   predictor_set.c  the predictor files that are open
+ *   context.c        data that the requests about one model share
+ *   job.c            one request: notes, and the choice of the predictor
+ *   time.c, memory.c the metrics
+ *   work.c           FLOPs and bytes of the parts of a time, and what bounds them */
 #ifndef FORECAST_JOB_H
 #define FORECAST_JOB_H
 
-#include "forecast/context.h"
+#include "base/arena.h"
+#include "foretell/forecast.h"
+#include "predictor/core/model_view.h"
 #include "predictor/core/predictor.h"
+
+/* --- Predictor set ------------------------------------------------------------------------------------------- */
+
+enum { SET_MAX_FILES = 64 };
+
+typedef struct set_entry {
+    char *path;
+    ft_predictor *predictor; /* the first of its file */
+} set_entry;
+
+struct ft_predictor_set {
+    set_entry entries[SET_MAX_FILES];
+    uint32_t count;
+    const char **devices;
+    ft_device **sheets; /* of the devices; NULL for one without a bundled data sheet */
+    uint32_t device_count;
+};
+
+/* --- Context ------------------------------------------------------------------------------------------------- */
+
+typedef struct context_graph context_graph;
+typedef struct context_view context_view;
+typedef struct context_sheet context_sheet;
+typedef struct context_rules context_rules;
+
+/* Data that the requests about one model share: bound graphs, costs, kernels, data sheets. It owns everything that the
+ * results point into. Not for several threads at a time. */
+typedef struct forecast_context {
+    const ft_predictor_set *set;
+    const ft_graph *model;
+    const ft_binding *shapes;
+    arena memory;
+    /* newest first: the next request is most likely about the same */
+    context_graph *graphs;
+    context_view *views;
+    model_view *first; /* at the model's own batch */
+    context_sheet *sheets;
+    context_rules *rules;
+} forecast_context;
+
+void context_init(forecast_context *c, const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes);
+void context_free(forecast_context *c);
+
+/* The data sheet of a bundled device; *sheet is NULL for a device that only a predictor has. */
+ft_status context_find_sheet(forecast_context *c, const char *device, const ft_device **sheet, ft_error *error);
+/* The model as a request views it: bound at its batch, with its type, mode and setting. */
+ft_status context_find_view(forecast_context *c, const ft_request *request, model_view **found, ft_error *error);
+/* The fusion rules of a runtime; those of eager PyTorch for one that has none. */
+ft_status context_find_rules(forecast_context *c, const char *runtime, const ft_rules **found, ft_error *error);
+
+/* --- Job ----------------------------------------------------------------------------------------------------- */
 
 enum { JOB_MAX_NOTES = 8, JOB_MAX_METRICS = 64 };
 
 /* The metrics that every result begins with. */
 enum { METRIC_TIME, METRIC_MEMORY, METRIC_UTIL, METRIC_OTHERS };
 
+/* One request on its way to a result. */
 typedef struct forecast_job {
     forecast_context *context;
     const ft_device *sheet; /* NULL: only a predictor has the device */
@@ -44,5 +104,31 @@ ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *ch
 /* Predict the time with what bounds it and the other metrics of the same predictor; and the memory. */
 ft_status job_predict_time(forecast_job *job, ft_error *error);
 ft_status job_predict_memory(forecast_job *job, ft_error *error);
+
+/* --- Work ---------------------------------------------------------------------------------------------------- */
+
+/* The limits of a device for numbers of a type; NaN: missing in its data sheet. */
+typedef struct device_limits {
+    double flops_per_s, bytes_per_s, launch_s;
+} device_limits;
+
+device_limits limits_of(const ft_device *sheet, ft_dtype dtype);
+bool limits_are_known(const device_limits *l);
+
+/* FLOPs of a part, and the bytes of tensors that it reads from or leaves for other parts. */
+typedef struct part_work {
+    double flops, bytes;
+} part_work;
+
+/* The work of parts that share no operator. False when out of memory. */
+bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options, const ft_part *parts,
+                   uint32_t count, arena *memory, part_work **work);
+
+/* What bounds the work: arithmetic, memory traffic or the launch. `min_s`: the shortest time that the limits allow. */
+ft_bound work_bound(const part_work *work, const device_limits *l, double *min_s);
+/* Whether kernels of a predicted time may wait on a device for the host to launch them, whatever bounds them once they
+ * run; and whether one does. */
+bool work_can_wait(const ft_device *sheet);
+bool work_waits(const ft_part *part, double min_s);
 
 #endif

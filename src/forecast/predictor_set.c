@@ -1,5 +1,5 @@
 /* predictor_set.c - opens predictor files, and finds the bundled ones. */
-#include "forecast/predictor_set.h"
+#include "forecast/job.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "predictor/core/predictor.h"
 
 #ifndef FORETELL_DATADIR
 #define FORETELL_DATADIR "/usr/local/share/foretell"
@@ -47,13 +46,13 @@ static const ft_predictor *time_predictor(const set_entry *entry) {
 
 /* Lists the devices that a predictor of times was trained on. */
 static ft_status list_devices(ft_predictor_set *set, ft_error *error) {
-    size_t most = 0;
+    size_t max_count = 0;
     set->device_count = 0;
     for (uint32_t i = 0; i < set->count; i++)
         if (time_predictor(&set->entries[i]) != NULL)
-            most += ft_predictor_device_count(time_predictor(&set->entries[i]));
-    set->devices = calloc(most + 1, sizeof *set->devices);
-    set->sheets = calloc(most + 1, sizeof(ft_device *));
+            max_count += ft_predictor_device_count(time_predictor(&set->entries[i]));
+    set->devices = calloc(max_count + 1, sizeof *set->devices);
+    set->sheets = calloc(max_count + 1, sizeof(ft_device *));
     if (set->devices == NULL || set->sheets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < set->count; i++) {
         const ft_predictor *p = time_predictor(&set->entries[i]);
@@ -65,7 +64,7 @@ static ft_status list_devices(ft_predictor_set *set, ft_error *error) {
     return FT_OK;
 }
 
-/* --- Bundled predictors ----------------------------------------------------------------------------------------- */
+/* --- Bundled predictors -------------------------------------------------------------------------------------- */
 
 static int is_predictor(const struct dirent *entry) {
     size_t length = strlen(entry->d_name);
@@ -192,7 +191,7 @@ void ft_predictor_set_free(ft_predictor_set *set) {
     free(set);
 }
 
-/* --- Access ---------------------------------------------------------------------------------------------- */
+/* --- Access -------------------------------------------------------------------------------------------------- */
 
 uint32_t ft_predictor_set_count(const ft_predictor_set *set) {
     return set->count;

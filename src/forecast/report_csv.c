@@ -1,11 +1,10 @@
-/* report_csv.c - forecasts as CSV (RFC 4180, LF line ends): one row a forecast, or one row a kernel when those are
- * asked for. The columns are the keys of the JSON; what is an object or a list there is "name=value;name=value" here.
- */
+/* report_csv.c - results as CSV (RFC 4180, LF line ends): one row a result, or one row a kernel when layers are
+ * requested. The columns are the keys of the JSON; its objects and lists are "name=value;name=value" here. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "forecast/report_write.h"
+#include "forecast/report.h"
 
 static void add_names(buf *out, const field *fields) {
     for (; fields->key != NULL; fields++) buf_format(out, "%s,", fields->key);
@@ -18,7 +17,7 @@ static void add_values(buf *out, const field *fields, const void *row, const ft_
     }
 }
 
-/* Ends a cell that was put together in `text`. */
+/* Writes `text` as one cell, and frees it. */
 static void add_cell(buf *out, buf *text) {
     if (text->failed) out->failed = true;
     if (text->data != NULL) csv_cell(out, text->data);
@@ -32,18 +31,18 @@ static void add_pair(buf *text, const char *name, double value) {
     buf_format(text, "%s%s=%s", text->length > 0 ? ";" : "", name, number);
 }
 
-static void add_memory(buf *out, const ft_result *f) {
+static void add_memory(buf *out, const ft_result *result) {
     buf text = {0};
-    for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++)
-        add_pair(&text, ft_result_memory(f)->parts[i].type, round(memory_part_bytes(f, i)));
+    for (uint32_t i = 0; i < ft_result_memory(result)->part_count; i++)
+        add_pair(&text, ft_result_memory(result)->parts[i].type, round(memory_part_bytes(result, i)));
     add_cell(out, &text);
 }
 
-static void add_others(buf *out, const ft_result *f) {
+static void add_others(buf *out, const ft_result *result) {
     buf text = {0};
     char name[METRIC_NAME_SIZE];
-    for (uint32_t i = 0; i < f->metric_count; i++) {
-        const ft_metric_result *other = &f->metrics[i];
+    for (uint32_t i = 0; i < result->metric_count; i++) {
+        const ft_metric_result *other = &result->metrics[i];
         if (!is_other_metric(other)) continue;
         add_pair(&text, other->metric, other->value);
         add_pair(&text, metric_end_name(other->metric, "lo", name), other->lo);
@@ -52,20 +51,20 @@ static void add_others(buf *out, const ft_result *f) {
     add_cell(out, &text);
 }
 
-static void add_notes(buf *out, const ft_result *f) {
+static void add_notes(buf *out, const ft_result *result) {
     buf text = {0};
-    for (uint32_t i = 0; i < f->note_count; i++) buf_format(&text, "%s%s", i > 0 ? "; " : "", f->notes[i]);
+    for (uint32_t i = 0; i < result->note_count; i++) buf_format(&text, "%s%s", i > 0 ? "; " : "", result->notes[i]);
     add_cell(out, &text);
 }
 
 /* --- Kernels ------------------------------------------------------------------------------------------------- */
 
-/* What says which forecast a kernel is of. */
-static const char *const which[] = {"file", "device", "batch", "mode", "dtype", "setting"};
+/* The columns that identify the result of a kernel. */
+static const char *const result_keys[] = {"file", "device", "batch", "mode", "dtype", "setting"};
 
-static bool is_which(const field *f) {
-    for (size_t i = 0; i < sizeof which / sizeof which[0]; i++)
-        if (strcmp(f->key, which[i]) == 0) return true;
+static bool is_result_key(const field *f) {
+    for (size_t i = 0; i < sizeof result_keys / sizeof result_keys[0]; i++)
+        if (strcmp(f->key, result_keys[i]) == 0) return true;
     return false;
 }
 
@@ -76,16 +75,16 @@ static void add_operators(buf *out, const ft_graph *model, const ft_kernel *part
     add_cell(out, &text);
 }
 
-static void write_layers(forecast_writer *w, const ft_graph *model, const ft_result *f, const forecast_row *row) {
+static void write_layers(report_writer *w, const ft_graph *model, const ft_result *result, const result_row *row) {
     buf *out = &w->out.text;
     uint32_t count = 0;
-    uint32_t *chosen = layers_chosen(f, w->style.top, &count);
+    uint32_t *chosen = layers_choose(result, w->style.top, &count);
     if (chosen == NULL) out->failed = true;
     for (uint32_t i = 0; chosen != NULL && i < count; i++) {
         layer_row layer;
-        layer_row_fill(f, chosen[i], &layer);
-        for (const field *key = forecast_fields; key->key != NULL; key++) {
-            if (!is_which(key)) continue;
+        layer_row_fill(result, chosen[i], &layer);
+        for (const field *key = result_fields; key->key != NULL; key++) {
+            if (!is_result_key(key)) continue;
             field_csv(key, row, model, out);
             buf_char(out, ',');
         }
@@ -97,34 +96,34 @@ static void write_layers(forecast_writer *w, const ft_graph *model, const ft_res
     free(chosen);
 }
 
-static void write_heading(const forecast_writer *w, buf *out) {
+static void write_heading(const report_writer *w, buf *out) {
     if (!w->style.has_layers) {
-        add_names(out, forecast_fields);
+        add_names(out, result_fields);
         buf_text(out, "memory,others,notes\n");
         return;
     }
-    for (size_t i = 0; i < sizeof which / sizeof which[0]; i++) buf_format(out, "%s,", which[i]);
+    for (size_t i = 0; i < sizeof result_keys / sizeof result_keys[0]; i++) buf_format(out, "%s,", result_keys[i]);
     add_names(out, layer_fields);
     buf_text(out, "operators\n");
 }
 
-void forecast_csv_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
+void report_add_csv(report_writer *w, const ft_model_results *entry, const model_facts *facts) {
     buf *out = &w->out.text;
     if (w->model_count == 0) write_heading(w, out);
     for (uint32_t i = 0; i < entry->results->count; i++) {
-        const ft_result *f = &entry->results->items[i];
-        forecast_row row;
-        forecast_row_fill(entry, facts, f, w->style.samples, &row);
+        const ft_result *result = &entry->results->items[i];
+        result_row row;
+        result_row_fill(entry, facts, result, w->style.samples, &row);
         if (w->style.has_layers) {
-            write_layers(w, entry->model, f, &row);
+            write_layers(w, entry->model, result, &row);
             continue;
         }
-        add_values(out, forecast_fields, &row, entry->model);
-        add_memory(out, f);
+        add_values(out, result_fields, &row, entry->model);
+        add_memory(out, result);
         buf_char(out, ',');
-        add_others(out, f);
+        add_others(out, result);
         buf_char(out, ',');
-        add_notes(out, f);
+        add_notes(out, result);
         buf_char(out, '\n');
         sink_relieve(&w->out);
     }

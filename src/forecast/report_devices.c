@@ -1,4 +1,4 @@
-/* report_devices.c - devices as documents: a list, or what is known of some of them. */
+/* report_devices.c - devices as documents: a list, or the data sheets of some of them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +14,16 @@
 enum { INDENT = 2 };
 
 typedef struct device_list {
-    const ft_predictor_set *box; /* may be NULL */
+    const ft_predictor_set *set; /* may be NULL */
     const ft_style *style;
     char **names;       /* owned */
-    ft_device **sheets; /* owned; NULL: only a predictor knows the device */
+    ft_device **sheets; /* owned; NULL: only a predictor has the device */
     uint32_t count;
-    bool is_long; /* all there is to say */
-    sink *out;    /* notes when memory runs out */
+    bool has_sheets; /* every number of each data sheet, not a line a device */
+    sink *out;       /* marked as failed when out of memory */
 } device_list;
 
-/* --- Which ---------------------------------------------------------------------------------------------------- */
+/* --- Choosing the devices ------------------------------------------------------------------------------------ */
 
 static void list_free(device_list *l) {
     for (uint32_t i = 0; i < l->count; i++) {
@@ -40,16 +40,16 @@ static bool is_listed(const device_list *l, const char *name) {
     return false;
 }
 
-static bool is_in_box(const ft_predictor_set *box, const char *name) {
-    for (uint32_t i = 0; box != NULL && i < ft_predictor_set_device_count(box); i++)
-        if (strcmp(ft_predictor_set_device(box, i), name) == 0) return true;
+static bool set_has_device(const ft_predictor_set *set, const char *name) {
+    for (uint32_t i = 0; set != NULL && i < ft_predictor_set_device_count(set); i++)
+        if (strcmp(ft_predictor_set_device(set, i), name) == 0) return true;
     return false;
 }
 
 /* Adds a device by any of its names, or by its file. */
 static ft_status add_device(device_list *l, const char *name, ft_error *error) {
     ft_device *sheet = NULL;
-    if (ft_device_canonical(name) != NULL || !is_in_box(l->box, name)) {
+    if (ft_device_canonical(name) != NULL || !set_has_device(l->set, name)) {
         FT_TRY(ft_device_open(name, &sheet, error));
         name = ft_device_name(sheet);
     }
@@ -67,38 +67,39 @@ static ft_status add_device(device_list *l, const char *name, ft_error *error) {
 }
 
 static ft_status add_devices(device_list *l, const char *const *names, uint32_t count, ft_error *error) {
-    uint32_t builtin = ft_device_count(), boxed = l->box != NULL ? ft_predictor_set_device_count(l->box) : 0;
-    size_t most = (size_t)count + builtin + boxed + 1;
-    l->names = calloc(most, sizeof *l->names);
-    l->sheets = calloc(most, sizeof *l->sheets);
+    uint32_t bundled = ft_device_count(), trained = l->set != NULL ? ft_predictor_set_device_count(l->set) : 0;
+    size_t max_count = (size_t)count + bundled + trained + 1;
+    l->names = calloc(max_count, sizeof *l->names);
+    l->sheets = calloc(max_count, sizeof *l->sheets);
     if (l->names == NULL || l->sheets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) FT_TRY(add_device(l, names[i], error));
-    for (uint32_t i = 0; count == 0 && i < boxed; i++) FT_TRY(add_device(l, ft_predictor_set_device(l->box, i), error));
-    for (uint32_t i = 0; count == 0 && i < builtin; i++) FT_TRY(add_device(l, ft_device_name_at(i), error));
+    for (uint32_t i = 0; count == 0 && i < trained; i++)
+        FT_TRY(add_device(l, ft_predictor_set_device(l->set, i), error));
+    for (uint32_t i = 0; count == 0 && i < bundled; i++) FT_TRY(add_device(l, ft_device_name_at(i), error));
     return FT_OK;
 }
 
-/* --- Who knows it --------------------------------------------------------------------------------------------- */
+/* --- Predictors of a device ---------------------------------------------------------------------------------- */
 
 static const char *file_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
 }
 
-static bool knows(const ft_predictor *predictor, const char *device) {
+static bool has_device(const ft_predictor *predictor, const char *device) {
     for (uint32_t i = 0; i < ft_predictor_device_count(predictor); i++)
         if (strcmp(ft_predictor_device(predictor, i), device) == 0) return true;
     return false;
 }
 
-static bool file_knows(const ft_predictor_set *box, uint32_t file, const char *device) {
-    for (const ft_predictor *p = ft_predictor_set_at(box, file); p != NULL; p = ft_predictor_next(p))
-        if (knows(p, device)) return true;
+static bool file_has_device(const ft_predictor_set *set, uint32_t file, const char *device) {
+    for (const ft_predictor *p = ft_predictor_set_at(set, file); p != NULL; p = ft_predictor_next(p))
+        if (has_device(p, device)) return true;
     return false;
 }
 
 static const char *text_of(const device_list *l, uint32_t i) {
-    return l->sheets[i] != NULL ? ft_device_text(l->sheets[i]) : "a device that only a predictor knows";
+    return l->sheets[i] != NULL ? ft_device_text(l->sheets[i]) : "no data sheet: only a predictor has it";
 }
 
 static const char *kind_of(const device_list *l, uint32_t i) {
@@ -114,12 +115,12 @@ static double number_of(const device_list *l, uint32_t i, const char *key) {
 }
 
 static void add_predictors(const device_list *l, uint32_t device, const char *joint, buf *text) {
-    for (uint32_t f = 0; l->box != NULL && f < ft_predictor_set_count(l->box); f++)
-        if (file_knows(l->box, f, l->names[device]))
-            buf_format(text, "%s%s", text->length > 0 ? joint : "", file_name(ft_predictor_set_path(l->box, f)));
+    for (uint32_t f = 0; l->set != NULL && f < ft_predictor_set_count(l->set); f++)
+        if (file_has_device(l->set, f, l->names[device]))
+            buf_format(text, "%s%s", text->length > 0 ? joint : "", file_name(ft_predictor_set_path(l->set, f)));
 }
 
-/* --- For programs -------------------------------------------------------------------------------------------- */
+/* --- JSON and CSV -------------------------------------------------------------------------------------------- */
 
 static void write_json(const device_list *l, sink *out) {
     json_writer j;
@@ -136,8 +137,8 @@ static void write_json(const device_list *l, sink *out) {
         }
         jsonw_key(&j, "predictors");
         jsonw_open_array(&j, JSON_LINE);
-        for (uint32_t f = 0; l->box != NULL && f < ft_predictor_set_count(l->box); f++)
-            if (file_knows(l->box, f, l->names[i])) jsonw_string(&j, ft_predictor_set_path(l->box, f));
+        for (uint32_t f = 0; l->set != NULL && f < ft_predictor_set_count(l->set); f++)
+            if (file_has_device(l->set, f, l->names[i])) jsonw_string(&j, ft_predictor_set_path(l->set, f));
         jsonw_close(&j);
         jsonw_key(&j, "numbers");
         jsonw_open_object(&j, JSON_BLOCK);
@@ -183,7 +184,7 @@ static void write_csv(const device_list *l, sink *out) {
     }
 }
 
-/* --- For people ---------------------------------------------------------------------------------------------- */
+/* --- Tables -------------------------------------------------------------------------------------------------- */
 
 static void put_device(const void *user, uint32_t row, grid_cell *cells) {
     const device_list *l = user;
@@ -200,8 +201,8 @@ static void write_list(const device_list *l, sink *out) {
     static const grid_column columns[] = {
         {.title = "Device"},
         {.title = "Kind"},
-        {.title = "What it is", .is_flexible = true, .wraps = true, .comfort = 24},
-        {.title = "Known to", .is_flexible = true, .wraps = true},
+        {.title = "Description", .is_flexible = true, .wraps = true, .comfort = 24},
+        {.title = "Predictors", .is_flexible = true, .wraps = true},
     };
     grid_write(&(grid){.style = l->style,
                        .columns = columns,
@@ -213,7 +214,7 @@ static void write_list(const device_list *l, sink *out) {
 }
 
 /* "peak_float32_flops" and 82.58e12: "82.6 T". Bytes are in powers of 1024, rates are not. */
-static void number_words(const char *key, double value, char text[static UNIT_TEXT_SIZE]) {
+static void number_text(const char *key, double value, char text[static UNIT_TEXT_SIZE]) {
     metric_words(strcmp(key, "launch_s") == 0 ? "launch_us" : key, strcmp(key, "launch_s") == 0 ? value * 1e6 : value,
                  text);
 }
@@ -230,18 +231,17 @@ enum { TEXT_ROWS = 3 };
 static void put_sheet(const void *user, uint32_t row, grid_cell *cells) {
     const sheet_view *v = user;
     const device_list *l = v->list;
-    static const char *const labels[TEXT_ROWS] = {"kind", "runtime", "known to"};
+    static const char *const labels[TEXT_ROWS] = {"kind", "runtime", "predictors"};
     if (row >= TEXT_ROWS) {
         const char *key = v->keys[row - TEXT_ROWS];
         snprintf(cells[0].text, sizeof cells[0].text, "%s", key);
-        number_words(key, number_of(l, v->device, key), cells[1].text);
+        number_text(key, number_of(l, v->device, key), cells[1].text);
         return;
     }
     buf predictors = {0};
     add_predictors(l, v->device, ", ", &predictors);
     const char *values[TEXT_ROWS] = {kind_of(l, v->device), runtime_of(l, v->device),
-                                     predictors.data != NULL ? predictors.data
-                                                             : "no predictor: its data sheet is asked"};
+                                     predictors.data != NULL ? predictors.data : "none: predicted from the data sheet"};
     snprintf(cells[0].text, sizeof cells[0].text, "%s", labels[row]);
     text_fit(values[row], UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
     if (predictors.failed) l->out->text.failed = true;
@@ -271,17 +271,17 @@ static void write_sheet(const device_list *l, uint32_t device, sink *out) {
 }
 
 static void write_table(const device_list *l, sink *out) {
-    if (!l->is_long) {
+    if (!l->has_sheets) {
         write_list(l, out);
         return;
     }
     for (uint32_t i = 0; i < l->count; i++) write_sheet(l, i, out);
 }
 
-ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *box, const char *const *names,
+ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *set, const char *const *names,
                             uint32_t count, ft_error *error) {
     sink out = {.stream = stream};
-    device_list l = {.box = box, .style = style, .is_long = count > 0, .out = &out};
+    device_list l = {.set = set, .style = style, .has_sheets = count > 0, .out = &out};
     ft_status status = add_devices(&l, names, count, error);
     if (status == FT_OK) {
         if (style->output == FT_TABLE) write_table(&l, &out);

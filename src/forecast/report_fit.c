@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "forecast/report_rows.h"
+#include "forecast/report.h"
 #include "report/grid.h"
 #include "report/labelled.h"
 #include "report/metric.h"
 
 enum { INDENT = 2, MIN_PATH = 16 };
 
-/* What is said, for both commands. NaN and NULL are what does not belong to one of them. */
+/* The values of both documents; those that a document lacks are NaN or NULL. */
 typedef struct fit_facts {
-    forecast_row forecast;
+    result_row row;
     double free_bytes;
     const char *free_from; /* "given", "data sheet" or "unknown" */
     const char *fits;      /* "yes", "no", "uncertain" */
@@ -24,22 +24,22 @@ typedef struct fit_facts {
 
 #define FACT(member, kind)                                                                                             \
     { #member, kind, offsetof(fit_facts, member) }
-#define FORECAST_FACT(member, kind)                                                                                    \
-    { #member, kind, offsetof(fit_facts, forecast.member) }
-#define WHICH_FACTS FORECAST_FACT(file, FIELD_TEXT), FORECAST_FACT(device, FIELD_TEXT)
+#define RESULT_FACT(member, kind)                                                                                      \
+    { #member, kind, offsetof(fit_facts, row.member) }
+#define WHICH_FACTS RESULT_FACT(file, FIELD_TEXT), RESULT_FACT(device, FIELD_TEXT)
 #define HOW_FACTS                                                                                                      \
-    FORECAST_FACT(mode, FIELD_TEXT), FORECAST_FACT(dtype, FIELD_TEXT), FORECAST_FACT(setting, FIELD_TEXT),             \
-        FORECAST_FACT(optimizer, FIELD_TEXT), FACT(free_bytes, FIELD_WHOLE), FACT(free_from, FIELD_TEXT)
+    RESULT_FACT(mode, FIELD_TEXT), RESULT_FACT(dtype, FIELD_TEXT), RESULT_FACT(setting, FIELD_TEXT),                   \
+        RESULT_FACT(optimizer, FIELD_TEXT), FACT(free_bytes, FIELD_WHOLE), FACT(free_from, FIELD_TEXT)
 #define MEMORY_FACTS                                                                                                   \
-    FORECAST_FACT(peak_bytes, FIELD_WHOLE), FORECAST_FACT(peak_lo_bytes, FIELD_WHOLE),                                 \
-        FORECAST_FACT(peak_hi_bytes, FIELD_WHOLE), FORECAST_FACT(memory_provenance, FIELD_TEXT),                       \
-        FORECAST_FACT(memory_predictor, FIELD_TEXT)
+    RESULT_FACT(peak_bytes, FIELD_WHOLE), RESULT_FACT(peak_lo_bytes, FIELD_WHOLE),                                     \
+        RESULT_FACT(peak_hi_bytes, FIELD_WHOLE), RESULT_FACT(memory_provenance, FIELD_TEXT),                           \
+        RESULT_FACT(memory_predictor, FIELD_TEXT)
 #define END                                                                                                            \
     { NULL, FIELD_TEXT, 0 }
 
 static const field fit_fields[] = {
     WHICH_FACTS,
-    FORECAST_FACT(batch, FIELD_COUNT),
+    RESULT_FACT(batch, FIELD_COUNT),
     HOW_FACTS,
     FACT(fits, FIELD_TEXT),
     FACT(margin_bytes, FIELD_WHOLE),
@@ -55,43 +55,44 @@ static const field batch_fields[] = {
     FACT(certain_batch, FIELD_COUNT),
     FACT(possible_batch, FIELD_COUNT),
     FACT(max_batch, FIELD_COUNT),
-    FORECAST_FACT(batch, FIELD_COUNT),
+    RESULT_FACT(batch, FIELD_COUNT),
     MEMORY_FACTS,
-    FORECAST_FACT(time_us, FIELD_RATIO),
-    FORECAST_FACT(time_lo_us, FIELD_RATIO),
-    FORECAST_FACT(time_hi_us, FIELD_RATIO),
-    FORECAST_FACT(samples_per_s, FIELD_RATIO),
-    FORECAST_FACT(provenance, FIELD_TEXT),
+    RESULT_FACT(time_us, FIELD_RATIO),
+    RESULT_FACT(time_lo_us, FIELD_RATIO),
+    RESULT_FACT(time_hi_us, FIELD_RATIO),
+    RESULT_FACT(samples_per_s, FIELD_RATIO),
+    RESULT_FACT(provenance, FIELD_TEXT),
     END,
 };
 
-static void gather(const ft_model_results *entry, uint32_t index, double free_bytes, bool is_whole, fit_facts *facts) {
-    const ft_result *f = &entry->results->items[index];
+static void fill_facts(const ft_model_results *entry, uint32_t index, double free_bytes, bool is_whole,
+                       fit_facts *facts) {
+    const ft_result *result = &entry->results->items[index];
     const model_facts none = {0};
     *facts = (fit_facts){.free_bytes = free_bytes,
                          .free_from = isnan(free_bytes) ? "unknown"
                                       : is_whole        ? "data sheet"
                                                         : "given"};
-    forecast_row_fill(entry, &none, f, 0, &facts->forecast);
-    facts->fits = ft_fit_name(ft_result_fit(f, free_bytes));
-    facts->margin_bytes = round(free_bytes - ft_result_memory(f)->value);
-    facts->margin_lo_bytes = round(free_bytes - ft_result_memory(f)->hi);
-    facts->margin_hi_bytes = round(free_bytes - ft_result_memory(f)->lo);
+    result_row_fill(entry, &none, result, 0, &facts->row);
+    facts->fits = ft_fit_name(ft_result_fit(result, free_bytes));
+    facts->margin_bytes = round(free_bytes - ft_result_memory(result)->value);
+    facts->margin_lo_bytes = round(free_bytes - ft_result_memory(result)->hi);
+    facts->margin_hi_bytes = round(free_bytes - ft_result_memory(result)->lo);
 }
 
-/* --- For programs -------------------------------------------------------------------------------------------- */
+/* --- JSON and CSV -------------------------------------------------------------------------------------------- */
 
-/* Where no time is told, notes of it are none. */
-static uint32_t first_note(const field *fields, const ft_result *f) {
-    return fields == batch_fields ? 0 : f->time_note_count;
+/* A document without the time leaves out the notes about it. */
+static uint32_t first_note(const field *fields, const ft_result *result) {
+    return fields == batch_fields ? 0 : result->time_note_count;
 }
 
-static void write_object(json_writer *j, const field *fields, const fit_facts *facts, const ft_result *f) {
+static void write_object(json_writer *j, const field *fields, const fit_facts *facts, const ft_result *result) {
     jsonw_open_object(j, JSON_BLOCK);
     for (const field *at = fields; at->key != NULL; at++) field_json(at, facts, NULL, j);
     jsonw_key(j, "notes");
     jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = first_note(fields, f); i < f->note_count; i++) jsonw_string(j, f->notes[i]);
+    for (uint32_t i = first_note(fields, result); i < result->note_count; i++) jsonw_string(j, result->notes[i]);
     jsonw_close(j);
     jsonw_close(j);
 }
@@ -108,16 +109,16 @@ static void write_csv_row(sink *out, const field *fields, const fit_facts *facts
     }
 }
 
-/* --- For people ---------------------------------------------------------------------------------------------- */
+/* --- Tables -------------------------------------------------------------------------------------------------- */
 
-/* "9.5 GiB", also of a shortage. */
+/* "9.5 GiB", "-1.2 GiB". */
 static void add_bytes(buf *out, double bytes) {
     char words[UNIT_TEXT_SIZE];
     metric_words("peak_bytes", fabs(bytes), words);
     buf_format(out, "%s%s", bytes < 0 ? "-" : "", words);
 }
 
-static void add_need(labelled *l, const forecast_row *row) {
+static void add_peak(labelled *l, const result_row *row) {
     buf *out = labelled_add(l, "Needs");
     char interval[INTERVAL_TEXT_SIZE];
     add_bytes(out, row->peak_bytes);
@@ -125,15 +126,15 @@ static void add_need(labelled *l, const forecast_row *row) {
     if (interval[0] != '\0')
         buf_format(out, ", 90 %% interval %s", interval);
     else
-        buf_text(out, ", taken to be off by a fifth at most");
-    buf_format(out, " (%s)", row->memory_provenance != NULL ? row->memory_provenance : "not known");
+        buf_text(out, ", assumed to be off by a fifth at most");
+    buf_format(out, " (%s)", row->memory_provenance != NULL ? row->memory_provenance : "unknown");
 }
 
 static void add_free(labelled *l, const fit_facts *facts) {
     buf *out = labelled_add(l, "Free");
     add_bytes(out, facts->free_bytes);
     if (strcmp(facts->free_from, "given") != 0)
-        buf_text(out, ", all that the device has by its data sheet; --free says what really is");
+        buf_text(out, ", the whole memory by the data sheet; --free overrides it");
 }
 
 static void add_margin(labelled *l, const fit_facts *facts) {
@@ -146,12 +147,12 @@ static void add_margin(labelled *l, const fit_facts *facts) {
     add_bytes(out, facts->margin_hi_bytes);
 }
 
-static void add_notes(labelled *l, const ft_result *f, uint32_t first) {
-    for (uint32_t i = first; i < f->note_count && i < first + 4; i++)
-        buf_text(labelled_add(l, i == first ? "Note" : ""), f->notes[i]);
+static void add_notes(labelled *l, const ft_result *result, uint32_t first) {
+    for (uint32_t i = first; i < result->note_count && i < first + 4; i++)
+        buf_text(labelled_add(l, i == first ? "Note" : ""), result->notes[i]);
 }
 
-static void add_setting(buf *out, const forecast_row *row) {
+static void add_setting(buf *out, const result_row *row) {
     buf_format(out, "%s, %s", strcmp(row->mode, "train") == 0 ? "training" : "inference", row->dtype);
     if (row->optimizer != NULL) buf_format(out, ", %s", row->optimizer);
     if (row->setting[0] != '\0') buf_format(out, ", %s", row->setting);
@@ -159,32 +160,32 @@ static void add_setting(buf *out, const forecast_row *row) {
 
 static void write_head(sink *out, const ft_style *style, const fit_facts *facts, const char *verdict) {
     char file[GRID_CELL_SIZE], device[GRID_CELL_SIZE];
-    text_fit(facts->forecast.device, UINT32_MAX, style, device, sizeof device);
+    text_fit(facts->row.device, UINT32_MAX, style, device, sizeof device);
     uint32_t others = text_columns(" on : ") + text_columns(device) + text_columns(verdict);
     uint32_t room = style->width > others + MIN_PATH ? style->width - others : MIN_PATH;
-    text_fit_end(facts->forecast.file, room, style, file, sizeof file);
+    text_fit_end(facts->row.file, room, style, file, sizeof file);
     buf_format(&out->text, "%s%s on %s: %s%s\n", tone_begin(style, TONE_TITLE), file, device, verdict,
                tone_end(style, TONE_TITLE));
 }
 
-/* One device, at length. */
-static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f) {
+/* One device in full. */
+static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *result) {
     labelled l = {0};
     write_head(out, style, facts,
                strcmp(facts->fits, "yes") == 0  ? "yes, it fits"
                : strcmp(facts->fits, "no") == 0 ? "no, it does not fit"
                                                 : "uncertain, it may or may not fit");
     buf *setting = labelled_add(&l, "Batch");
-    buf_format(setting, "%llu, ", (unsigned long long)facts->forecast.batch);
-    add_setting(setting, &facts->forecast);
-    add_need(&l, &facts->forecast);
+    buf_format(setting, "%llu, ", (unsigned long long)facts->row.batch);
+    add_setting(setting, &facts->row);
+    add_peak(&l, &facts->row);
     add_free(&l, facts);
     add_margin(&l, facts);
-    add_notes(&l, f, first_note(fit_fields, f));
+    add_notes(&l, result, first_note(fit_fields, result));
     labelled_write(&l, style, INDENT, out);
 }
 
-static void add_speed(labelled *l, const forecast_row *row) {
+static void add_speed(labelled *l, const result_row *row) {
     char time[UNIT_TEXT_SIZE], interval[INTERVAL_TEXT_SIZE], rate[UNIT_TEXT_SIZE];
     if (isnan(row->time_us)) return;
     buf *out = labelled_add(l, "Time");
@@ -196,24 +197,24 @@ static void add_speed(labelled *l, const forecast_row *row) {
     buf_format(out, ", %s samples/s", rate);
 }
 
-static void batch_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f) {
+static void batch_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *result) {
     labelled l = {0};
     char verdict[96];
-    unsigned long long sure = facts->certain_batch, possible = facts->possible_batch, most = facts->max_batch;
-    if (sure == 0)
+    unsigned long long certain = facts->certain_batch, possible = facts->possible_batch, limit = facts->max_batch;
+    if (certain == 0)
         snprintf(verdict, sizeof verdict, possible == 0 ? "no batch fits" : "no batch surely fits");
     else
-        snprintf(verdict, sizeof verdict, "batch %llu%s", sure, sure == most ? " and maybe more" : "");
+        snprintf(verdict, sizeof verdict, "batch %llu%s", certain, certain == limit ? " and maybe more" : "");
     write_head(out, style, facts, verdict);
-    add_setting(labelled_add(&l, "Setting"), &facts->forecast);
-    if (possible > sure)
+    add_setting(labelled_add(&l, "Setting"), &facts->row);
+    if (possible > certain)
         buf_format(labelled_add(&l, "Maybe"), "up to %llu, which the interval does not rule out", possible);
-    if (sure == most) buf_format(labelled_add(&l, "Looked"), "up to %llu; --most looks further", most);
+    if (certain == limit) buf_format(labelled_add(&l, "Searched"), "up to %llu; --most raises the limit", limit);
     add_free(&l, facts);
-    buf_format(labelled_add(&l, "At batch"), "%llu", (unsigned long long)facts->forecast.batch);
-    add_need(&l, &facts->forecast);
-    add_speed(&l, &facts->forecast);
-    add_notes(&l, f, first_note(batch_fields, f));
+    buf_format(labelled_add(&l, "At batch"), "%llu", (unsigned long long)facts->row.batch);
+    add_peak(&l, &facts->row);
+    add_speed(&l, &facts->row);
+    add_notes(&l, result, first_note(batch_fields, result));
     labelled_write(&l, style, INDENT, out);
 }
 
@@ -227,14 +228,14 @@ typedef struct fit_list {
     const ft_style *style;
 } fit_list;
 
-static void fit_row(const void *user, uint32_t row, grid_cell *cells) {
+static void put_fit(const void *user, uint32_t row, grid_cell *cells) {
     const fit_list *list = user;
     fit_facts facts;
-    gather(list->entry, row, list->free_bytes[row], list->is_whole, &facts);
-    text_fit(facts.forecast.device, UINT32_MAX, list->style, cells[0].text, sizeof cells[0].text);
+    fill_facts(list->entry, row, list->free_bytes[row], list->is_whole, &facts);
+    text_fit(facts.row.device, UINT32_MAX, list->style, cells[0].text, sizeof cells[0].text);
     snprintf(cells[1].text, sizeof cells[1].text, "%s", facts.fits);
-    metric_words("peak_bytes", facts.forecast.peak_bytes, cells[2].text);
-    metric_interval("peak_bytes", facts.forecast.peak_lo_bytes, facts.forecast.peak_hi_bytes, cells[3].text);
+    metric_words("peak_bytes", facts.row.peak_bytes, cells[2].text);
+    metric_interval("peak_bytes", facts.row.peak_lo_bytes, facts.row.peak_hi_bytes, cells[3].text);
     if (isnan(facts.free_bytes)) {
         snprintf(cells[4].text, sizeof cells[4].text, "unknown");
         return;
@@ -252,12 +253,12 @@ static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
     };
     fit_facts first;
     buf setting = {0};
-    gather(list->entry, 0, list->free_bytes[0], list->is_whole, &first);
-    buf_format(&setting, "batch %llu, %s", (unsigned long long)first.forecast.batch,
-               strcmp(first.forecast.mode, "train") == 0 ? "training" : "inference");
+    fill_facts(list->entry, 0, list->free_bytes[0], list->is_whole, &first);
+    buf_format(&setting, "batch %llu, %s", (unsigned long long)first.row.batch,
+               strcmp(first.row.mode, "train") == 0 ? "training" : "inference");
     char file[GRID_CELL_SIZE];
     uint32_t others = 2 + (uint32_t)setting.length;
-    text_fit_end(first.forecast.file, style->width > others + MIN_PATH ? style->width - others : MIN_PATH, style, file,
+    text_fit_end(first.row.file, style->width > others + MIN_PATH ? style->width - others : MIN_PATH, style, file,
                  sizeof file);
     buf_format(&out->text, "%s%s: %s%s\n", tone_begin(style, TONE_TITLE), file,
                setting.data != NULL ? setting.data : "", tone_end(style, TONE_TITLE));
@@ -267,7 +268,7 @@ static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
                        .columns = columns,
                        .column_count = sizeof columns / sizeof columns[0],
                        .indent = INDENT,
-                       .row = fit_row,
+                       .row = put_fit,
                        .user = list,
                        .row_count = list->entry->results->count},
                out);
@@ -287,7 +288,7 @@ ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_resu
     if (style->output == FT_CSV) write_csv_heading(&out, fit_fields);
     if (style->output == FT_JSON) jsonw_open_array(&j, JSON_BLOCK);
     for (uint32_t i = 0; i < results->count; i++) {
-        gather(entry, i, free_bytes[i], is_whole, &facts);
+        fill_facts(entry, i, free_bytes[i], is_whole, &facts);
         if (style->output == FT_CSV) write_csv_row(&out, fit_fields, &facts);
         if (style->output == FT_JSON) write_object(&j, fit_fields, &facts, &results->items[i]);
         if (style->output == FT_TABLE && results->count == 1) fit_table(&out, style, &facts, &results->items[i]);
@@ -303,16 +304,16 @@ ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_resu
 }
 
 ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *entry,
-                              const ft_max_batch_result *largest, double free_bytes, bool is_whole, int64_t most,
-                              ft_error *error) {
+                              const ft_max_batch_result *found, bool is_whole, ft_error *error) {
     fit_facts facts;
     const ft_result *result = &entry->results->items[0];
     sink out = {.stream = stream};
     json_writer j;
-    gather(entry, 0, free_bytes, is_whole, &facts);
-    facts.certain_batch = (uint64_t)largest->certain;
-    facts.possible_batch = (uint64_t)largest->possible;
-    facts.max_batch = (uint64_t)most;
+    assert(entry->results->count > 0 && found->certain <= found->possible && found->possible <= found->max_batch);
+    fill_facts(entry, 0, found->free_bytes, is_whole, &facts);
+    facts.certain_batch = (uint64_t)found->certain;
+    facts.possible_batch = (uint64_t)found->possible;
+    facts.max_batch = (uint64_t)found->max_batch;
     switch (style->output) {
     case FT_TABLE:
         batch_table(&out, style, &facts, result);

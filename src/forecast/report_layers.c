@@ -1,31 +1,31 @@
-/* report_layers.c - the kernels of a forecast as a table: how long each takes, and the operators it fuses. */
+/* report_layers.c - the kernels of a result as a table: the time of each, and the operators it fuses. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "forecast/report_write.h"
+#include "forecast/report.h"
 #include "report/grid.h"
 #include "report/metric.h"
 
 enum { INDENT = 2 };
 
 typedef struct layer_list {
-    const ft_result *forecast;
+    const ft_result *result;
     const ft_graph *model;
     const ft_style *style;
     const uint32_t *chosen;
     uint32_t count;
-    bool has_rest; /* a row before the total stands for those that are not listed */
+    bool has_rest; /* a row before the total sums those that are not listed */
 } layer_list;
 
 static double listed_time(const layer_list *l) {
     double sum = 0;
-    for (uint32_t i = 0; i < l->count; i++) sum += ft_result_time(l->forecast)->parts[l->chosen[i]].value;
+    for (uint32_t i = 0; i < l->count; i++) sum += ft_result_time(l->result)->parts[l->chosen[i]].value;
     return sum;
 }
 
 static void put_time(const layer_list *l, double time, grid_cell *cells) {
     metric_words("time_us", time, cells[3].text);
-    unit_ratio(time > 0 ? time / ft_result_time(l->forecast)->value : 0, cells[4].text);
+    unit_ratio(time > 0 ? time / ft_result_time(l->result)->value : 0, cells[4].text);
 }
 
 /* "conv1, relu1" */
@@ -42,14 +42,14 @@ static void put_operators(const layer_list *l, const ft_part *part, grid_cell *c
 }
 
 static void put_foot(const layer_list *l, uint32_t row, grid_cell *cells) {
-    const ft_result *f = l->forecast;
+    const ft_result *result = l->result;
     if (l->has_rest && row == l->count) {
-        snprintf(cells[1].text, sizeof cells[1].text, "%u others", ft_result_time(f)->part_count - l->count);
-        put_time(l, ft_result_time(f)->value - listed_time(l), cells);
+        snprintf(cells[1].text, sizeof cells[1].text, "%u others", ft_result_time(result)->part_count - l->count);
+        put_time(l, ft_result_time(result)->value - listed_time(l), cells);
         return;
     }
     snprintf(cells[1].text, sizeof cells[1].text, "all");
-    put_time(l, ft_result_time(f)->value, cells);
+    put_time(l, ft_result_time(result)->value, cells);
 }
 
 static void put_layer(const void *user, uint32_t row, grid_cell *cells) {
@@ -59,23 +59,23 @@ static void put_layer(const void *user, uint32_t row, grid_cell *cells) {
         put_foot(l, row, cells);
         return;
     }
-    layer_row_fill(l->forecast, l->chosen[row], &values);
+    layer_row_fill(l->result, l->chosen[row], &values);
     snprintf(cells[0].text, sizeof cells[0].text, "%u", values.index + 1);
     text_fit(values.kernel, UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
-    put_operators(l, &ft_result_time(l->forecast)->parts[l->chosen[row]], &cells[2]);
+    put_operators(l, &ft_result_time(l->result)->parts[l->chosen[row]], &cells[2]);
     put_time(l, values.time_us, cells);
     snprintf(cells[5].text, sizeof cells[5].text, "%s", values.bound != NULL ? values.bound : "-");
 }
 
-static void write_heading(sink *out, const ft_style *style, const ft_result *f) {
+static void write_heading(sink *out, const ft_style *style, const ft_result *result) {
     char device[GRID_CELL_SIZE];
-    text_fit(f->request.device, UINT32_MAX, style, device, sizeof device);
+    text_fit(result->request.device, UINT32_MAX, style, device, sizeof device);
     buf_format(&out->text, "\n%sTime by kernel: %s, batch %lld%s\n", tone_begin(style, TONE_TITLE), device,
-               (long long)f->request.batch, tone_end(style, TONE_TITLE));
+               (long long)result->request.batch, tone_end(style, TONE_TITLE));
 }
 
-void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_model_results *entry,
-                           const ft_result *forecast) {
+void report_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_model_results *entry,
+                         const ft_result *result) {
     static const grid_column columns[] = {
         {.title = "#", .is_right = true, .drop = 2},
         {.title = "Kernel", .is_flexible = true, .comfort = 16},
@@ -84,22 +84,22 @@ void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const
         {.title = "Share", .is_right = true},
         {.title = "Bound", .drop = 1},
     };
-    write_heading(out, style, forecast);
-    if (ft_result_time(forecast)->part_count == 0) {
+    write_heading(out, style, result);
+    if (ft_result_time(result)->part_count == 0) {
         buf_format(&out->text, "%*s%s\n", INDENT, "",
-                   ft_result_time(forecast)->missing_reason != NULL
+                   ft_result_time(result)->missing_reason != NULL
                        ? "no time was predicted"
                        : "this predictor predicts the whole model, not its kernels");
         return;
     }
-    layer_list l = {.forecast = forecast, .model = entry->model, .style = style};
-    uint32_t *chosen = layers_chosen(forecast, top, &l.count);
+    layer_list l = {.result = result, .model = entry->model, .style = style};
+    uint32_t *chosen = layers_choose(result, top, &l.count);
     if (chosen == NULL) {
         out->text.failed = true;
         return;
     }
     l.chosen = chosen;
-    l.has_rest = l.count < ft_result_time(forecast)->part_count;
+    l.has_rest = l.count < ft_result_time(result)->part_count;
     uint32_t foot = l.has_rest ? 2 : 1;
     grid_write(&(grid){.style = style,
                        .columns = columns,

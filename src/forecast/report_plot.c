@@ -1,31 +1,31 @@
-/* report_plot.c - forecasts as a picture: time and memory over batch size by device (or by device alone, when there is
- * one batch), then where the time of the first forecast goes, by kind of kernel and by the longest kernels. */
+/* report_plot.c - results as a plot: time and memory over batch size by device (or by device alone, when there is
+ * one batch), then the time of the first result by kind of kernel and by the longest kernels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "forecast/report_rows.h"
+#include "forecast/report.h"
 #include "report/plot_rows.h"
 #include "report/units.h"
 
-enum { MOST_BANDS = 4, MOST_ROWS = 12 };
+enum { MAX_BANDS = 4, MAX_ROWS = 12 };
 
 static const double MARGIN = 22, HEAD = 46, PANEL = 330, PANEL_HEIGHT = 230, GAP = 36, LEGEND_GAP = 12;
 
-/* --- What is drawn ------------------------------------------------------------------------------------------- */
+/* --- Data of the plot ---------------------------------------------------------------------------------------- */
 
 typedef struct figure {
     const ft_model_results *entry;
     const ft_results *results;
-    uint32_t *device_of;   /* per answer: the number of its device, in order of appearance */
+    uint32_t *device_of;   /* per result: the index of its device, in order of appearance */
     const char **devices;  /* their names */
-    uint32_t device_count; /* with an answer that has something to draw */
+    uint32_t device_count; /* devices of the results */
     bool has_batches;      /* more than one */
     plot_point *points, *lower, *upper;
     plot_row *rows;
-    const ft_result *first; /* that has kernels; NULL: none */
+    const ft_result *first; /* result with kernels; NULL: none has them */
 } figure;
 
 /* The two quantities that get a panel. */
@@ -58,10 +58,10 @@ static ink color_of(uint32_t device) {
 
 /* Intervals are drawn while there are few devices; more of them would hide each other. */
 static bool has_bands(const figure *f) {
-    return f->device_count <= MOST_BANDS;
+    return f->device_count <= MAX_BANDS;
 }
 
-/* From the lowest to the highest thing that is drawn. */
+/* The smallest and the largest value that is drawn, intervals included. */
 static void value_range(const figure *f, const quantity *q, double *lo, double *hi) {
     *lo = INFINITY;
     *hi = 0;
@@ -141,7 +141,7 @@ static void draw_devices(const figure *f, canvas *page, double left, double top,
     for (uint32_t i = 0; i < f->results->count; i++) {
         const ft_result *item = &f->results->items[i];
         const ft_metric_result *e = q->of(item);
-        char words[AXIS_TICK_TEXT] = "not known";
+        char words[AXIS_TICK_TEXT] = "unknown";
         if (e->value > 0) axis_text(e->value, unit, words); /* in the units of the axis below */
         f->rows[i] = (plot_row){.label = item->request.device,
                                 .value = e->value,
@@ -173,23 +173,24 @@ static int by_value(const void *left, const void *right) {
     return strcmp(a->label, b->label);
 }
 
-/* The kinds of kernels of a forecast by their time, the last of them "others" when they are many. */
-static uint32_t list_kinds(const ft_result *f, plot_row *rows) {
+/* The kinds of kernels of a result by their time; beyond MAX_ROWS, the rest is summed as "others". */
+static uint32_t list_kinds(const ft_result *result, plot_row *rows) {
     uint32_t count = 0;
     double rest = 0;
-    for (uint32_t k = 0; k < ft_result_time(f)->part_count; k++) {
+    for (uint32_t k = 0; k < ft_result_time(result)->part_count; k++) {
         uint32_t i = 0;
-        while (i < count && strcmp(rows[i].label, ft_result_time(f)->parts[k].type) != 0) i++;
-        if (i == count) rows[count++] = (plot_row){.label = ft_result_time(f)->parts[k].type, .color = palette_at(0)};
-        rows[i].value += ft_result_time(f)->parts[k].value;
+        while (i < count && strcmp(rows[i].label, ft_result_time(result)->parts[k].type) != 0) i++;
+        if (i == count)
+            rows[count++] = (plot_row){.label = ft_result_time(result)->parts[k].type, .color = palette_at(0)};
+        rows[i].value += ft_result_time(result)->parts[k].value;
     }
     qsort(rows, count, sizeof *rows, by_value);
-    if (count > MOST_ROWS) {
-        for (uint32_t i = MOST_ROWS - 1; i < count; i++) rest += rows[i].value;
-        rows[MOST_ROWS - 1] = (plot_row){.label = "others", .value = rest, .color = palette_at(6)};
-        count = MOST_ROWS;
+    if (count > MAX_ROWS) {
+        for (uint32_t i = MAX_ROWS - 1; i < count; i++) rest += rows[i].value;
+        rows[MAX_ROWS - 1] = (plot_row){.label = "others", .value = rest, .color = palette_at(6)};
+        count = MAX_ROWS;
     }
-    for (uint32_t i = 0; i < count; i++) put_share(&rows[i], rows[i].value, ft_result_time(f)->value);
+    for (uint32_t i = 0; i < count; i++) put_share(&rows[i], rows[i].value, ft_result_time(result)->value);
     return count;
 }
 
@@ -201,7 +202,7 @@ static ft_status draw_breakdown(const figure *f, canvas *page, double top, plot_
     uint32_t count = list_kinds(first, rows), longest;
     plot_rows_bars(&(plot_rows){
         .page = page, .left = MARGIN, .top = top, .width = PANEL, .title = title, .rows = rows, .count = count});
-    uint32_t *chosen = layers_chosen(first, MOST_ROWS, &longest);
+    uint32_t *chosen = layers_choose(first, MAX_ROWS, &longest);
     if (chosen == NULL) return FT_NOMEM(error);
     const ft_graph *model = f->entry->model;
     for (uint32_t i = 0; i < longest; i++) {
@@ -228,14 +229,14 @@ static void draw_head(const figure *f, canvas *page) {
     const text_style large = {.size = 15, .color = INK_TEXT, .is_bold = true}, small = {.size = 10, .color = INK_FAINT};
     char text[160];
     canvas_text_fit(page, MARGIN, MARGIN + 12, 2 * PANEL + GAP, f->entry->file, &large);
-    const char *way = request->mode == FT_TRAIN ? "a step of training with " : "inference";
+    const char *mode = request->mode == FT_TRAIN ? "a step of training with " : "inference";
     const char *optimizer = request->mode == FT_TRAIN ? ft_optimizer_name(request->optimizer) : "";
     if (!f->has_batches)
-        snprintf(text, sizeof text, "%s%s, batch %lld; lines are 90 %% intervals", way, optimizer,
+        snprintf(text, sizeof text, "%s%s, batch %lld; lines are 90 %% intervals", mode, optimizer,
                  (long long)request->batch);
     else
-        snprintf(text, sizeof text, "%s%s%s", way, optimizer,
-                 f->device_count <= MOST_BANDS ? "; areas are 90 % intervals" : "");
+        snprintf(text, sizeof text, "%s%s%s", mode, optimizer,
+                 f->device_count <= MAX_BANDS ? "; areas are 90 % intervals" : "");
     canvas_text_fit(page, MARGIN, MARGIN + 29, 2 * PANEL + GAP, text, &small);
 }
 
@@ -256,15 +257,15 @@ static ft_status upper_height(const figure *f, legend_entry *entries, double *he
     return FT_OK;
 }
 
-static uint32_t kind_count(const ft_result *f, plot_row *rows) {
-    return f != NULL ? list_kinds(f, rows) : 0;
+static uint32_t kind_count(const ft_result *result, plot_row *rows) {
+    return result != NULL ? list_kinds(result, rows) : 0;
 }
 
 static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_entry *entries, ft_error *error) {
     uint32_t kinds = kind_count(f->first, rows), kernels = f->first != NULL ? ft_result_time(f->first)->part_count : 0;
-    uint32_t most = kinds > kernels || kernels > MOST_ROWS ? MOST_ROWS : kernels;
+    uint32_t rows_below = kinds > kernels || kernels > MAX_ROWS ? MAX_ROWS : kernels;
     double width = 2 * MARGIN + 2 * PANEL + GAP, top = MARGIN + HEAD, upper;
-    double lower = f->first != NULL ? GAP + plot_rows_height(most, false) : 0;
+    double lower = f->first != NULL ? GAP + plot_rows_height(rows_below, false) : 0;
     canvas page;
     FT_TRY(upper_height(f, entries, &upper, error));
     FT_TRY(canvas_open(path, width, top + upper + lower + MARGIN, &page, error));
@@ -285,15 +286,16 @@ static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_
 
 ft_status ft_result_plot(const char *path, const ft_model_results *entry, ft_error *error) {
     figure f = {.entry = entry, .results = entry->results};
-    size_t count = f.results->count, most = count;
-    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
+    size_t count = f.results->count, max_rows = count;
+    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: no results to plot", path);
     f.device_of = calloc(count, sizeof *f.device_of);
     f.devices = calloc(count, sizeof *f.devices);
     f.points = calloc(3 * count, sizeof *f.points);
     legend_entry *entries = calloc(count, sizeof *entries);
     if (f.device_of != NULL && f.devices != NULL) find_devices(&f);
-    if (f.first != NULL && ft_result_time(f.first)->part_count > most) most = ft_result_time(f.first)->part_count;
-    f.rows = calloc(most, sizeof *f.rows);
+    if (f.first != NULL && ft_result_time(f.first)->part_count > max_rows)
+        max_rows = ft_result_time(f.first)->part_count;
+    f.rows = calloc(max_rows, sizeof *f.rows);
     bool is_ready = f.device_of != NULL && f.devices != NULL && f.points != NULL && entries != NULL && f.rows != NULL;
     if (is_ready) {
         f.lower = f.points + count;

@@ -1,5 +1,5 @@
-/* report_predictors.c - the predictors of a box as a document: what they tell of which devices, how large their files
- * are, and how accurate they were on data that they had not seen. */
+/* report_predictors.c - the predictors of a set as a document: their metrics and devices, the sizes of their files, and
+ * their accuracy on held-out data. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "report/grid.h"
 #include "report/metric.h"
 
-/* One predictor on one device, as its header has it. */
+/* One predictor on one device, from the header of its file. */
 typedef struct accuracy {
     const char *path;
     uint64_t bytes;
@@ -22,7 +22,7 @@ typedef struct accuracy {
     double n, mape, acc10, coverage90;
 } accuracy;
 
-typedef void accuracy_taker(void *user, const accuracy *a);
+typedef void accuracy_visitor(void *user, const accuracy *a);
 
 static uint64_t size_of(const char *path) {
     struct stat info;
@@ -34,21 +34,21 @@ static double number_of(const json_t *object, const char *key) {
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* The scores of a metric on a device: those of the test part when there are some, else those of validation. */
+/* The scores of a metric on a device: of the test part if there are any, else of the validation part. */
 static const json_t *scores_on(const json_t *header, const char *metric, const char *device) {
     const json_t *rows = json_object_get(header, "accuracy"), *found = NULL, *row;
     size_t i;
     json_array_foreach(rows, i, row) {
         const char *name = json_string_value(json_object_get(row, "device"));
         const char *part = json_string_value(json_object_get(row, "part"));
-        const char *told = json_string_value(json_object_get(row, "metric"));
-        if (name == NULL || strcmp(name, device) != 0 || (told != NULL && strcmp(told, metric) != 0)) continue;
+        const char *scored = json_string_value(json_object_get(row, "metric"));
+        if (name == NULL || strcmp(name, device) != 0 || (scored != NULL && strcmp(scored, metric) != 0)) continue;
         if (found == NULL || (part != NULL && strcmp(part, "test") == 0)) found = row;
     }
     return found;
 }
 
-static ft_status walk_predictor(accuracy a, accuracy_taker *take, void *user, ft_error *error) {
+static ft_status walk_predictor(accuracy a, accuracy_visitor *visit, void *user, ft_error *error) {
     const char *text = ft_predictor_header(a.predictor);
     json_t *header;
     FT_TRY(json_parse(text, strlen(text), &header, error));
@@ -60,25 +60,25 @@ static ft_status walk_predictor(accuracy a, accuracy_taker *take, void *user, ft
         a.mape = number_of(scores, "mape");
         a.acc10 = number_of(scores, "acc10");
         a.coverage90 = number_of(scores, "coverage90");
-        take(user, &a);
+        visit(user, &a);
     }
     json_decref(header);
     return FT_OK;
 }
 
-static ft_status walk_box(const ft_predictor_set *box, accuracy_taker *take, void *user, ft_error *error) {
-    for (uint32_t i = 0; i < ft_predictor_set_count(box); i++) {
-        accuracy a = {.path = ft_predictor_set_path(box, i), .bytes = size_of(ft_predictor_set_path(box, i))};
-        for (a.predictor = ft_predictor_set_at(box, i); a.predictor != NULL;
+static ft_status walk_set(const ft_predictor_set *set, accuracy_visitor *visit, void *user, ft_error *error) {
+    for (uint32_t i = 0; i < ft_predictor_set_count(set); i++) {
+        accuracy a = {.path = ft_predictor_set_path(set, i), .bytes = size_of(ft_predictor_set_path(set, i))};
+        for (a.predictor = ft_predictor_set_at(set, i); a.predictor != NULL;
              a.predictor = ft_predictor_next(a.predictor))
-            FT_TRY(walk_predictor(a, take, user, error));
+            FT_TRY(walk_predictor(a, visit, user, error));
     }
     return FT_OK;
 }
 
-/* --- For programs -------------------------------------------------------------------------------------------- */
+/* --- JSON and CSV -------------------------------------------------------------------------------------------- */
 
-static void take_json(void *user, const accuracy *a) {
+static void write_json_row(void *user, const accuracy *a) {
     json_writer *j = user;
     jsonw_open_object(j, JSON_LINE);
     jsonw_pair_string(j, "file", a->path);
@@ -102,7 +102,7 @@ static void csv_number(buf *out, double value) {
     buf_text(out, text);
 }
 
-static void take_csv(void *user, const accuracy *a) {
+static void write_csv_row(void *user, const accuracy *a) {
     buf *out = user;
     csv_cell(out, a->path);
     buf_format(out, ",%llu,%s,%s,", (unsigned long long)a->bytes, ft_predictor_family(a->predictor),
@@ -116,7 +116,7 @@ static void take_csv(void *user, const accuracy *a) {
     buf_char(out, '\n');
 }
 
-/* --- For people ---------------------------------------------------------------------------------------------- */
+/* --- Tables -------------------------------------------------------------------------------------------------- */
 
 static const grid_column columns[] = {
     {.title = "Metric", .min_width = 12},
@@ -156,7 +156,7 @@ static void put_accuracy(const void *user, uint32_t row, grid_cell *cells) {
     put_percent(&cells[5], a->coverage90);
 }
 
-static void take_table(void *user, const accuracy *a) {
+static void write_table_row(void *user, const accuracy *a) {
     table *t = user;
     bool is_new = t->path == NULL || strcmp(t->path, a->path) != 0;
     if (is_new) {
@@ -178,33 +178,33 @@ static void take_table(void *user, const accuracy *a) {
                t->out);
 }
 
-static ft_status write_table(const ft_predictor_set *box, const ft_style *style, sink *out, ft_error *error) {
+static ft_status write_table(const ft_predictor_set *set, const ft_style *style, sink *out, ft_error *error) {
     table t = {.out = out, .style = style};
-    FT_TRY(walk_box(box, take_table, &t, error));
-    buf_text(&out->text, "\nMean error and shares in percent, on records that were not trained on.\n");
+    FT_TRY(walk_set(set, write_table_row, &t, error));
+    buf_text(&out->text, "\nMean error and shares in percent, on held-out records.\n");
     return FT_OK;
 }
 
-static ft_status write_json(const ft_predictor_set *box, sink *out, ft_error *error) {
+static ft_status write_json(const ft_predictor_set *set, sink *out, ft_error *error) {
     json_writer j;
     jsonw_init(&j, &out->text);
     jsonw_open_array(&j, JSON_BLOCK);
-    FT_TRY(walk_box(box, take_json, &j, error));
+    FT_TRY(walk_set(set, write_json_row, &j, error));
     jsonw_close(&j);
     buf_char(&out->text, '\n');
     return FT_OK;
 }
 
-static ft_status write_csv(const ft_predictor_set *box, sink *out, ft_error *error) {
+static ft_status write_csv(const ft_predictor_set *set, sink *out, ft_error *error) {
     buf_text(&out->text, "file,bytes,family,metric,device,part,n,mape,acc10,coverage90\n");
-    return walk_box(box, take_csv, &out->text, error);
+    return walk_set(set, write_csv_row, &out->text, error);
 }
 
-ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_predictor_set *box, ft_error *error) {
+ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_predictor_set *set, ft_error *error) {
     sink out = {.stream = stream};
-    ft_status status = style->output == FT_TABLE  ? write_table(box, style, &out, error)
-                       : style->output == FT_JSON ? write_json(box, &out, error)
-                                                  : write_csv(box, &out, error);
+    ft_status status = style->output == FT_TABLE  ? write_table(set, style, &out, error)
+                       : style->output == FT_JSON ? write_json(set, &out, error)
+                                                  : write_csv(set, &out, error);
     if (status == FT_OK) status = sink_flush(&out, error);
     sink_free(&out);
     return status;

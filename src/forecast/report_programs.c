@@ -1,4 +1,4 @@
-/* report_programs.c - what is foretold of tensor programs, a row each: for people, as JSON and as CSV. */
+/* report_programs.c - predicted times of tensor programs, a row each: as a table, JSON and CSV. */
 #include <stdio.h>
 
 #include "base/error.h"

@@ -1,5 +1,7 @@
-#include "forecast/report_rows.h"
+/* report_rows.c - the values that reports write of a result, its memory and its kernels. */
+#include "forecast/report.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,44 +13,44 @@
 
 #define FIELD_OF(type, member, kind)                                                                                   \
     { #member, kind, offsetof(type, member) }
-#define FORECAST(member, kind) FIELD_OF(forecast_row, member, kind)
+#define RESULT(member, kind) FIELD_OF(result_row, member, kind)
 
-const field forecast_fields[] = {
-    FORECAST(file, FIELD_TEXT),
-    FORECAST(name, FIELD_TEXT),
-    FORECAST(params, FIELD_COUNT),
-    FORECAST(macs_per_sample, FIELD_WHOLE),
-    FORECAST(device, FIELD_TEXT),
-    FORECAST(batch, FIELD_COUNT),
-    FORECAST(mode, FIELD_TEXT),
-    FORECAST(dtype, FIELD_TEXT),
-    FORECAST(setting, FIELD_TEXT),
-    FORECAST(optimizer, FIELD_TEXT),
-    FORECAST(time_us, FIELD_RATIO),
-    FORECAST(time_lo_us, FIELD_RATIO),
-    FORECAST(time_hi_us, FIELD_RATIO),
-    FORECAST(time_per_sample_us, FIELD_RATIO),
-    FORECAST(samples_per_s, FIELD_RATIO),
-    FORECAST(provenance, FIELD_TEXT),
-    FORECAST(learned_ratio, FIELD_RATIO),
-    FORECAST(extrapolated_ratio, FIELD_RATIO),
-    FORECAST(assumed_ratio, FIELD_RATIO),
-    FORECAST(time_reason, FIELD_TEXT),
-    FORECAST(coverage_ratio, FIELD_RATIO),
-    FORECAST(bound, FIELD_TEXT),
-    FORECAST(bound_ratio, FIELD_RATIO),
-    FORECAST(peak_bytes, FIELD_WHOLE),
-    FORECAST(peak_lo_bytes, FIELD_WHOLE),
-    FORECAST(peak_hi_bytes, FIELD_WHOLE),
-    FORECAST(memory_provenance, FIELD_TEXT),
-    FORECAST(util_ratio, FIELD_RATIO),
-    FORECAST(util_reason, FIELD_TEXT),
-    FORECAST(predictor, FIELD_TEXT),
-    FORECAST(memory_predictor, FIELD_TEXT),
-    FORECAST(run_samples, FIELD_WHOLE),
-    FORECAST(run_s, FIELD_RATIO),
-    FORECAST(run_lo_s, FIELD_RATIO),
-    FORECAST(run_hi_s, FIELD_RATIO),
+const field result_fields[] = {
+    RESULT(file, FIELD_TEXT),
+    RESULT(name, FIELD_TEXT),
+    RESULT(params, FIELD_COUNT),
+    RESULT(macs_per_sample, FIELD_WHOLE),
+    RESULT(device, FIELD_TEXT),
+    RESULT(batch, FIELD_COUNT),
+    RESULT(mode, FIELD_TEXT),
+    RESULT(dtype, FIELD_TEXT),
+    RESULT(setting, FIELD_TEXT),
+    RESULT(optimizer, FIELD_TEXT),
+    RESULT(time_us, FIELD_RATIO),
+    RESULT(time_lo_us, FIELD_RATIO),
+    RESULT(time_hi_us, FIELD_RATIO),
+    RESULT(time_per_sample_us, FIELD_RATIO),
+    RESULT(samples_per_s, FIELD_RATIO),
+    RESULT(provenance, FIELD_TEXT),
+    RESULT(learned_ratio, FIELD_RATIO),
+    RESULT(extrapolated_ratio, FIELD_RATIO),
+    RESULT(assumed_ratio, FIELD_RATIO),
+    RESULT(time_reason, FIELD_TEXT),
+    RESULT(coverage_ratio, FIELD_RATIO),
+    RESULT(bound, FIELD_TEXT),
+    RESULT(bound_ratio, FIELD_RATIO),
+    RESULT(peak_bytes, FIELD_WHOLE),
+    RESULT(peak_lo_bytes, FIELD_WHOLE),
+    RESULT(peak_hi_bytes, FIELD_WHOLE),
+    RESULT(memory_provenance, FIELD_TEXT),
+    RESULT(util_ratio, FIELD_RATIO),
+    RESULT(util_reason, FIELD_TEXT),
+    RESULT(predictor, FIELD_TEXT),
+    RESULT(memory_predictor, FIELD_TEXT),
+    RESULT(run_samples, FIELD_WHOLE),
+    RESULT(run_s, FIELD_RATIO),
+    RESULT(run_lo_s, FIELD_RATIO),
+    RESULT(run_hi_s, FIELD_RATIO),
     {NULL, FIELD_TEXT, 0},
 };
 
@@ -64,16 +66,16 @@ const field layer_fields[] = {
 
 /* --- The model ----------------------------------------------------------------------------------------------- */
 
-ft_cost_options forecast_cost_options(const ft_request *request) {
+ft_cost_options request_cost_options(const ft_request *request) {
     ft_cost_options options = ft_cost_options_default();
     options.mode = request->mode;
     options.optimizer = request->optimizer;
     if (ft_dtype_is_float(request->dtype)) options.dtype = request->dtype;
-    options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16; /* as memory.c has it */
+    options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16; /* as in memory.c */
     return options;
 }
 
-ft_status model_facts_gather(const ft_model_results *entry, model_facts *facts, ft_error *error) {
+ft_status model_facts_compute(const ft_model_results *entry, model_facts *facts, ft_error *error) {
     ft_binding binding = entry->shapes != NULL ? *entry->shapes : (ft_binding){0};
     const ft_cost_options options = ft_cost_options_default();
     ft_graph *bound;
@@ -91,9 +93,9 @@ ft_status model_facts_gather(const ft_model_results *entry, model_facts *facts, 
     return status;
 }
 
-/* --- Forecasts ----------------------------------------------------------------------------------------------- */
+/* --- Results ------------------------------------------------------------------------------------------------- */
 
-static void fill_time(const ft_result *r, forecast_row *row) {
+static void fill_time(const ft_result *r, result_row *row) {
     const ft_metric_result *time = ft_result_time(r);
     bool has_time = !isnan(time->value);
     double batch = (double)r->request.batch;
@@ -115,7 +117,7 @@ static void fill_time(const ft_result *r, forecast_row *row) {
 
 /* The errors of the steps of a run are assumed to be the same, so that the interval of the run is as wide, relative to
  * its length, as that of one step. */
-static void fill_run(int64_t samples, forecast_row *row) {
+static void fill_run(int64_t samples, result_row *row) {
     double steps = samples > 0 ? ceil((double)samples / (double)row->batch) : NAN; /* the last may not be full */
     row->run_samples = samples > 0 ? (double)samples : NAN;
     row->run_s = steps * row->time_us * 1e-6;
@@ -127,12 +129,12 @@ bool is_other_metric(const ft_metric_result *m) {
     return !isnan(m->value) && strcmp(m->metric, "time_us") != 0 && strcmp(m->metric, "peak_bytes") != 0;
 }
 
-void forecast_row_fill(const ft_model_results *entry, const model_facts *facts, const ft_result *result,
-                       int64_t samples, forecast_row *row) {
+void result_row_fill(const ft_model_results *entry, const model_facts *facts, const ft_result *result, int64_t samples,
+                     result_row *row) {
     const ft_request *request = &result->request;
     const ft_metric_result *memory = ft_result_memory(result), *util = ft_result_metric(result, "util_ratio");
     bool has_memory = !isnan(memory->value);
-    *row = (forecast_row){
+    *row = (result_row){
         .file = entry->file,
         .name = ft_graph_name(entry->model),
         .params = facts->params,
@@ -201,7 +203,7 @@ static int by_length(const void *left, const void *right, void *user) {
     return a < b ? -1 : 1;
 }
 
-uint32_t *layers_chosen(const ft_result *result, uint32_t top, uint32_t *count) {
+uint32_t *layers_choose(const ft_result *result, uint32_t top, uint32_t *count) {
     uint32_t all = ft_result_time(result)->part_count;
     uint32_t *chosen = calloc((size_t)all + 1, sizeof *chosen);
     if (chosen == NULL) return NULL;

@@ -1,4 +1,4 @@
-/* report_table.c - results as a table for people: one line for each device and batch, rounded and fitted to the width.
+/* report_table.c - results as a table: one line for each device and batch, rounded and fitted to the width.
  * The lists below it are in report_table_more.c and report_layers.c.
  *
  * Facts that all results of a model share (mode, optimiser, type) stand once, above the table. */
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "forecast/report_write.h"
+#include "forecast/report.h"
 #include "report/grid.h"
 #include "report/metric.h"
 
@@ -18,7 +18,7 @@ typedef struct view {
     const ft_style *style;
     int64_t samples;
     bool is_list;
-    const uint8_t *columns; /* which of those below, in their order */
+    const uint8_t *columns; /* those that are written, in the order of column_id; COLUMN_COUNT ends the list */
 } view;
 
 /* --- Cells --------------------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void put_provenance(grid_cell *cell, const ft_result *result, bool has_sh
                  share >= 0.995 ? 99.0 : share * 100, name);
 }
 
-/* The models of a data set share a file: their own names tell them apart. */
+/* The models of a data set share a file: their names are added. */
 static void put_title(char *title, size_t size, const ft_model_results *entry) {
     if (ft_graph_format(entry->model) == FT_FORMAT_CG)
         snprintf(title, size, "%s: %s", entry->file, ft_graph_name(entry->model));
@@ -97,7 +97,7 @@ static void put_title(char *title, size_t size, const ft_model_results *entry) {
         snprintf(title, size, "%s", entry->file);
 }
 
-static void put_column(const view *v, const ft_result *result, const forecast_row *row, column_id id, grid_cell *cell) {
+static void put_column(const view *v, const ft_result *result, const result_row *row, column_id id, grid_cell *cell) {
     char text[GRID_CELL_SIZE];
     switch (id) {
     case COLUMN_MODEL:
@@ -148,11 +148,11 @@ static void put_column(const view *v, const ft_result *result, const forecast_ro
     }
 }
 
-static void put_forecast(const void *user, uint32_t row, grid_cell *cells) {
+static void put_result(const void *user, uint32_t row, grid_cell *cells) {
     const view *v = user;
     const ft_result *result = &v->entry->results->items[row];
-    forecast_row values;
-    forecast_row_fill(v->entry, v->facts, result, v->samples, &values);
+    result_row values;
+    result_row_fill(v->entry, v->facts, result, v->samples, &values);
     for (uint32_t i = 0; v->columns[i] != COLUMN_COUNT; i++) put_column(v, result, &values, v->columns[i], &cells[i]);
 }
 
@@ -164,7 +164,7 @@ static bool has_one_type(const ft_results *results) {
     return true;
 }
 
-static void write_grid(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
+static void write_grid(report_writer *w, const ft_model_results *entry, const model_facts *facts) {
     grid_column columns[COLUMN_COUNT];
     uint8_t ids[COLUMN_COUNT + 1];
     uint32_t count = 0;
@@ -186,7 +186,7 @@ static void write_grid(forecast_writer *w, const ft_model_results *entry, const 
                        .columns = columns,
                        .column_count = count,
                        .indent = is_list ? 0 : INDENT,
-                       .row = put_forecast,
+                       .row = put_result,
                        .user = &v,
                        .row_count = entry->results->count,
                        .has_no_heading = is_list && w->model_count > 0},
@@ -217,7 +217,7 @@ static void write_facts(sink *out, const ft_model_results *entry, const model_fa
     buf_text(&out->text, "\n\n");
 }
 
-void forecast_table_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
+void report_add_table(report_writer *w, const ft_model_results *entry, const model_facts *facts) {
     const ft_style *style = &w->style.style;
     const ft_results *results = entry->results;
     if (w->style.is_list) {
@@ -228,9 +228,9 @@ void forecast_table_model(forecast_writer *w, const ft_model_results *entry, con
     write_heading(&w->out, style, entry);
     write_facts(&w->out, entry, facts);
     write_grid(w, entry, facts);
-    forecast_table_memory(&w->out, style, results);
-    forecast_table_others(&w->out, style, results);
+    report_table_memory(&w->out, style, results);
+    report_table_others(&w->out, style, results);
     for (uint32_t i = 0; w->style.has_layers && i < results->count; i++)
-        forecast_table_layers(&w->out, style, w->style.top, entry, &results->items[i]);
-    forecast_table_notes(&w->out, style, results);
+        report_table_layers(&w->out, style, w->style.top, entry, &results->items[i]);
+    report_table_notes(&w->out, style, results);
 }

@@ -1,25 +1,25 @@
 /* report_table_more.c - the lists below the table of results: parts of the memory, other metrics, notes.
  *
- * Many results share these: equal ones are written once, with the devices that they are of. */
+ * Many results share these: equal ones are written once, with the names of their devices. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "forecast/report_write.h"
+#include "forecast/report.h"
 #include "report/grid.h"
 #include "report/metric.h"
 
-enum { INDENT = 2, MAX_PARTS = 10, MAX_GROUPS = 4, NAMES_SHOWN = 4, NOTES_SHOWN = 8 };
+enum { INDENT = 2, MAX_PARTS = 10, MAX_GROUPS = 4, MAX_NAMES = 4, MAX_NOTES = 8 };
 
 static void heading(sink *out, const ft_style *style, const char *text) {
     buf_format(&out->text, "\n%s%s%s\n", tone_begin(style, TONE_TITLE), text, tone_end(style, TONE_TITLE));
 }
 
-/* --- Results that share something ------------------------------------------------------------------------------ */
+/* --- Results that share something ---------------------------------------------------------------------------- */
 
 typedef bool is_same(const ft_result *a, const ft_result *b, const void *user);
 
-static bool is_first_of_its_kind(const ft_results *results, uint32_t index, is_same *same, const void *user) {
+static bool is_first_of_equals(const ft_results *results, uint32_t index, is_same *same, const void *user) {
     for (uint32_t i = 0; i < index; i++)
         if (same(&results->items[i], &results->items[index], user)) return false;
     return true;
@@ -38,8 +38,8 @@ static bool is_shared(const ft_results *results, uint32_t index, bool of_batch, 
     return true;
 }
 
-/* "rtx-3090, rtx-4090 and 2 more": the devices that share something with the first of them. */
-static void name_those(const ft_results *results, uint32_t first, is_same *same, const void *user, buf *text) {
+/* "rtx-3090, rtx-4090 and 2 more": the devices whose results are the same as the first of them. */
+static void name_devices(const ft_results *results, uint32_t first, is_same *same, const void *user, buf *text) {
     const ft_result *items = results->items, *sample = &items[first];
     uint32_t shown = 0, devices = 0;
     for (uint32_t i = first; i < results->count; i++) {
@@ -49,7 +49,7 @@ static void name_those(const ft_results *results, uint32_t first, is_same *same,
             is_listed = same(sample, &items[k], user) && strcmp(items[k].request.device, items[i].request.device) == 0;
         if (is_listed) continue;
         devices++;
-        if (shown == NAMES_SHOWN) continue;
+        if (shown == MAX_NAMES) continue;
         buf_format(text, "%s%s", shown > 0 ? ", " : "", items[i].request.device);
         shown++;
     }
@@ -64,7 +64,7 @@ typedef struct memory_list {
     const ft_style *style;
     const char *parts[MAX_PARTS];
     uint32_t part_count;
-    sink *out; /* notes when memory runs out */
+    sink *out; /* marked as failed when out of memory */
 } memory_list;
 
 static bool same_memory(const ft_result *a, const ft_result *b, const void *user) {
@@ -84,16 +84,16 @@ static uint32_t find_part(const memory_list *l, const char *part) {
     return FT_NONE;
 }
 
-static bool is_in_list(const memory_list *l, const ft_result *f) {
-    for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++)
-        if (find_part(l, ft_result_memory(f)->parts[i].type) != FT_NONE) return true;
+static bool is_in_list(const memory_list *l, const ft_result *result) {
+    for (uint32_t i = 0; i < ft_result_memory(result)->part_count; i++)
+        if (find_part(l, ft_result_memory(result)->parts[i].type) != FT_NONE) return true;
     return false;
 }
 
 static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
     for (uint32_t i = 0; i < l->results->count; i++) {
         if (!is_in_list(l, &l->results->items[i])) continue;
-        if (is_first_of_its_kind(l->results, i, same_memory, NULL) && row-- == 0) return i;
+        if (is_first_of_equals(l->results, i, same_memory, NULL) && row-- == 0) return i;
     }
     return FT_NONE;
 }
@@ -101,29 +101,30 @@ static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
 static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
     const memory_list *l = user;
     uint32_t index = memory_row_at(l, row);
-    const ft_result *f = &l->results->items[index];
+    const ft_result *result = &l->results->items[index];
     buf names = {0};
     if (!is_shared(l->results, index, true, same_memory, NULL))
-        name_those(l->results, index, same_memory, NULL, &names);
+        name_devices(l->results, index, same_memory, NULL, &names);
     text_fit(names.data != NULL ? names.data : "all", UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
     if (names.failed) l->out->text.failed = true;
     buf_free(&names);
-    snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)f->request.batch);
+    snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)result->request.batch);
     for (uint32_t p = 0; p < l->part_count; p++) {
         snprintf(cells[2 + p].text, sizeof cells[2 + p].text, "-");
-        for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++) {
-            double bytes = memory_part_bytes(f, i);
-            if (strcmp(ft_result_memory(f)->parts[i].type, l->parts[p]) == 0 && bytes > 0)
+        for (uint32_t i = 0; i < ft_result_memory(result)->part_count; i++) {
+            double bytes = memory_part_bytes(result, i);
+            if (strcmp(ft_result_memory(result)->parts[i].type, l->parts[p]) == 0 && bytes > 0)
                 metric_words("peak_bytes", bytes, cells[2 + p].text);
         }
     }
     snprintf(cells[2 + l->part_count].text, sizeof cells[0].text, "%s",
-             ft_result_memory(f)->predictor != NULL ? ft_provenance_name(ft_result_memory(f)->provenance) : "-");
+             ft_result_memory(result)->predictor != NULL ? ft_provenance_name(ft_result_memory(result)->provenance)
+                                                         : "-");
 }
 
-static void add_parts(memory_list *l, const ft_result *f) {
-    for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++) {
-        const ft_part *part = &ft_result_memory(f)->parts[i];
+static void add_parts(memory_list *l, const ft_result *result) {
+    for (uint32_t i = 0; i < ft_result_memory(result)->part_count; i++) {
+        const ft_part *part = &ft_result_memory(result)->parts[i];
         if (part->value > 0 && l->part_count < MAX_PARTS && find_part(l, part->type) == FT_NONE)
             l->parts[l->part_count++] = part->type;
     }
@@ -160,7 +161,7 @@ static void write_memory(const memory_list *l) {
                l->out);
 }
 
-void forecast_table_memory(sink *out, const ft_style *style, const ft_results *results) {
+void report_table_memory(sink *out, const ft_style *style, const ft_results *results) {
     memory_list lists[MAX_GROUPS];
     for (uint32_t g = 0; g < MAX_GROUPS; g++) lists[g] = (memory_list){.results = results, .style = style, .out = out};
     uint32_t count = group_parts(lists, results);
@@ -173,14 +174,14 @@ void forecast_table_memory(sink *out, const ft_style *style, const ft_results *r
     }
 }
 
-/* --- Other metrics -------------------------------------------------------------------------------------------- */
+/* --- Other metrics ------------------------------------------------------------------------------------------- */
 
 typedef struct other_list {
     const ft_results *results;
     const ft_style *style;
 } other_list;
 
-/* The metric in a row of the list; NULL behind the last. */
+/* The metric in a row of the list; NULL after the last. */
 static const ft_metric_result *other_at(const ft_results *results, uint32_t row, const ft_result **result) {
     for (uint32_t i = 0; i < results->count; i++) {
         *result = &results->items[i];
@@ -192,12 +193,12 @@ static const ft_metric_result *other_at(const ft_results *results, uint32_t row,
 
 static void put_other(const void *user, uint32_t row, grid_cell *cells) {
     const other_list *l = user;
-    const ft_result *f = NULL;
-    const ft_metric_result *other = other_at(l->results, row, &f);
+    const ft_result *result = NULL;
+    const ft_metric_result *other = other_at(l->results, row, &result);
     if (other == NULL) return; /* there are as many rows as others */
     char interval[INTERVAL_TEXT_SIZE];
-    text_fit(f->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
-    snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)f->request.batch);
+    text_fit(result->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
+    snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)result->request.batch);
     text_fit(other->metric, UINT32_MAX, l->style, cells[2].text, sizeof cells[2].text);
     metric_words(other->metric, other->value, cells[3].text);
     metric_interval(other->metric, other->lo, other->hi, interval);
@@ -205,7 +206,7 @@ static void put_other(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[5].text, sizeof cells[5].text, "%s", ft_provenance_name(other->provenance));
 }
 
-void forecast_table_others(sink *out, const ft_style *style, const ft_results *results) {
+void report_table_others(sink *out, const ft_style *style, const ft_results *results) {
     static const grid_column columns[] = {
         {.title = "Device", .is_flexible = true, .comfort = 18},
         {.title = "Batch", .is_right = true},
@@ -243,7 +244,7 @@ static const char *device_in(const noted *note) {
     return strstr(note->text, note->of->request.device);
 }
 
-/* The same words, but for the device that each is of. */
+/* Equal but for the name of the device. */
 static bool is_same_note(const noted *a, const noted *b) {
     const char *x = device_in(a), *y = device_in(b);
     if (x == NULL || y == NULL) return x == y && strcmp(a->text, b->text) == 0;
@@ -252,9 +253,9 @@ static bool is_same_note(const noted *a, const noted *b) {
            strcmp(x + strlen(a->of->request.device), y + strlen(b->of->request.device)) == 0;
 }
 
-static bool has_note(const ft_result *f, const noted *note) {
-    for (uint32_t i = 0; i < f->note_count; i++)
-        if (is_same_note(&(noted){f, f->notes[i]}, note)) return true;
+static bool has_note(const ft_result *result, const noted *note) {
+    for (uint32_t i = 0; i < result->note_count; i++)
+        if (is_same_note(&(noted){result, result->notes[i]}, note)) return true;
     return false;
 }
 
@@ -262,23 +263,23 @@ static bool both_have_note(const ft_result *a, const ft_result *b, const void *u
     return has_note(a, user) && has_note(b, user);
 }
 
-static bool same_lack(const char *a, const char *b) {
+static bool same_text(const char *a, const char *b) {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
 static bool same_no_time(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
-    return same_lack(ft_result_time(a)->missing_reason, ft_result_time(b)->missing_reason);
+    return same_text(ft_result_time(a)->missing_reason, ft_result_time(b)->missing_reason);
 }
 
-static const char *util_reason(const ft_result *f) {
-    const ft_metric_result *util = ft_result_metric(f, "util_ratio");
+static const char *util_reason(const ft_result *result) {
+    const ft_metric_result *util = ft_result_metric(result, "util_ratio");
     return util != NULL ? util->missing_reason : NULL;
 }
 
 static bool same_no_util(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
-    return same_lack(util_reason(a), util_reason(b));
+    return same_text(util_reason(a), util_reason(b));
 }
 
 static bool same_type(const ft_result *a, const ft_result *b, const void *user) {
@@ -286,89 +287,89 @@ static bool same_type(const ft_result *a, const ft_result *b, const void *user) 
     return a->request.dtype == b->request.dtype;
 }
 
-/* What the setting says, where it says something: predictors have their own usual ones. */
+/* Settings are only noted where the request has one; the defaults differ between predictors. */
 static bool same_setting(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
-    return same_lack(a->request.setting, b->request.setting);
+    return same_text(a->request.setting, b->request.setting);
 }
 
-/* "those: what: text". */
-static void write_note(sink *out, const ft_style *style, buf *those, const char *what, const char *note) {
+/* "devices: label: text". */
+static void write_note(sink *out, const ft_style *style, buf *names, const char *label, const char *note) {
     buf text = {0};
-    if (those->length > 0) buf_format(&text, "%s: ", those->data);
-    buf_format(&text, "%s%s", what, note);
-    if (text.failed || those->failed) out->text.failed = true;
+    if (names->length > 0) buf_format(&text, "%s: ", names->data);
+    buf_format(&text, "%s%s", label, note);
+    if (text.failed || names->failed) out->text.failed = true;
     text_paragraph(text.data != NULL ? text.data : "", INDENT, style, out);
     buf_free(&text);
-    buf_free(those);
+    buf_free(names);
 }
 
-/* With the names of all that have it: where it names its device itself, or before it, unless all have it. */
+/* Names all devices that have the note: in the note where it names its own, else before it unless all have it. */
 static void write_shared_note(sink *out, const ft_style *style, const ft_results *results, uint32_t index,
                               const noted *note) {
     const char *device = device_in(note);
-    buf those = {0}, text = {0}, none = {0};
+    buf names = {0}, text = {0}, none = {0};
     if (device != NULL || !is_shared(results, index, false, both_have_note, note))
-        name_those(results, index, both_have_note, note, &those);
-    if (device == NULL || those.failed) {
-        write_note(out, style, &those, "", note->text);
+        name_devices(results, index, both_have_note, note, &names);
+    if (device == NULL || names.failed) {
+        write_note(out, style, &names, "", note->text);
         return;
     }
-    buf_format(&text, "%.*s%s%s", (int)(device - note->text), note->text, those.data,
+    buf_format(&text, "%.*s%s%s", (int)(device - note->text), note->text, names.data,
                device + strlen(note->of->request.device));
     if (text.failed) out->text.failed = true;
     write_note(out, style, &none, "", text.data != NULL ? text.data : "");
-    buf_free(&those);
+    buf_free(&names);
     buf_free(&text);
 }
 
 typedef struct note_kind {
-    const char *what;
+    const char *label;
     is_same *same;
     const char *(*text)(const ft_result *);
-    bool is_in_heading; /* when all have the same */
+    bool is_in_heading; /* when all results have the same */
 } note_kind;
 
-static const char *type_of(const ft_result *f) {
-    return ft_dtype_name(f->request.dtype);
+static const char *type_of(const ft_result *result) {
+    return ft_dtype_name(result->request.dtype);
 }
 
-static const char *no_time_of(const ft_result *f) {
-    return ft_result_time(f)->missing_reason;
+static const char *time_reason(const ft_result *result) {
+    return ft_result_time(result)->missing_reason;
 }
 
-static const char *setting_of(const ft_result *f) {
-    return f->request.setting != NULL && f->request.setting[0] != '\0' ? f->request.setting : NULL;
+static const char *setting_of(const ft_result *result) {
+    return result->request.setting != NULL && result->request.setting[0] != '\0' ? result->request.setting : NULL;
 }
 
 static void write_kind(sink *out, const ft_style *style, const ft_results *results, const note_kind *kind) {
     for (uint32_t i = 0; i < results->count; i++) {
         const char *text = kind->text(&results->items[i]);
-        buf those = {0};
-        bool is_of_all = is_shared(results, i, false, kind->same, NULL);
-        if (text == NULL || !is_first_of_its_kind(results, i, kind->same, NULL)) continue;
-        if (is_of_all && kind->is_in_heading) continue;
-        if (!is_of_all) name_those(results, i, kind->same, NULL, &those);
-        write_note(out, style, &those, kind->what, text);
+        buf names = {0};
+        bool is_shared_by_all = is_shared(results, i, false, kind->same, NULL);
+        if (text == NULL || !is_first_of_equals(results, i, kind->same, NULL)) continue;
+        if (is_shared_by_all && kind->is_in_heading) continue;
+        if (!is_shared_by_all) name_devices(results, i, kind->same, NULL, &names);
+        write_note(out, style, &names, kind->label, text);
     }
 }
 
-void forecast_table_notes(sink *out, const ft_style *style, const ft_results *results) {
+void report_table_notes(sink *out, const ft_style *style, const ft_results *results) {
     static const note_kind kinds[] = {
         {"", same_type, type_of, true},
         {"setting ", same_setting, setting_of, false},
-        {"no time: ", same_no_time, no_time_of, false},
+        {"no time: ", same_no_time, time_reason, false},
         {"no utilisation: ", same_no_util, util_reason, false},
     };
     uint32_t shown = 0, left_out = 0;
     buf_char(&out->text, '\n');
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) write_kind(out, style, results, &kinds[k]);
     for (uint32_t i = 0; i < results->count; i++) {
-        const ft_result *f = &results->items[i];
-        for (uint32_t n = 0; n < f->note_count; n++) {
-            const noted note = {f, f->notes[n]};
-            if (!is_first_of_its_kind(results, i, both_have_note, &note)) continue;
-            if (shown++ >= NOTES_SHOWN) {
+        const ft_result *result = &results->items[i];
+        for (uint32_t n = 0; n < result->note_count; n++) {
+            const noted note = {result, result->notes[n]};
+            if (!is_first_of_equals(results, i, both_have_note, &note)) continue;
+            if (shown++ >= MAX_NOTES) {
                 left_out++;
                 continue;
             }

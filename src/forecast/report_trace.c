@@ -1,17 +1,17 @@
 /* report_trace.c - a result as a trace for chrome://tracing and ui.perfetto.dev: kernels one after the other, and the
  * memory that is alive meanwhile as a counter.
  *
- * A predictor tells one time for a kernel of a training step. Here it is divided between the way forward and the way
- * back by the work of the two, so that memory grows and shrinks where it really does. */
+ * A predictor gives one time for a kernel of a training step. Here it is divided between the forward and the backward
+ * pass by the work of the two, so that memory grows and shrinks at the right time. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "cost/cost.h"
-#include "forecast/report_write.h"
+#include "forecast/report.h"
 #include "report/trace.h"
 
-/* When a kernel runs; `back_us` = 0 when it has no way back. */
+/* When a kernel runs; `back_us` = 0 when it has no backward pass. */
 typedef struct span {
     double start_us, forward_us, back_start_us, back_us;
 } span;
@@ -22,36 +22,36 @@ typedef struct tracer {
     ft_graph *bound;
     ft_cost cost;
     ft_cost_options options;
-    span *spans;         /* per kernel */
-    uint32_t *kernel_of; /* per operator: its kernel, or FT_NONE */
-    uint32_t *place_of;  /* per operator: its place among those of its kernel */
-    double end_us;       /* of the last kernel, where the optimiser's step is */
-    double other_bytes;  /* what the result has beyond the tensors of the timeline */
-    double now_us;       /* of the last value of the counter */
+    span *spans;           /* per kernel */
+    uint32_t *kernel_of;   /* per operator: its kernel, or FT_NONE */
+    uint32_t *position_of; /* per operator: its index among those of its kernel */
+    double end_us;         /* of the last kernel, when the optimiser step runs */
+    double other_bytes;    /* memory of the result beyond the tensors of the timeline */
+    double now_us;         /* of the last value of the counter */
     trace out;
 } tracer;
 
 static const trace_track TRACK = {1, 1};
 
-/* --- When things happen -------------------------------------------------------------------------------------- */
+/* --- Schedule ------------------------------------------------------------------------------------------------ */
 
-/* The share of the way forward in a kernel of a training step; the optimiser's part goes with it. */
+/* The share of the forward pass in the time of a kernel of a training step; it includes the optimiser. */
 static double forward_ratio(const tracer *t, const ft_part *part) {
     work_share share = work_share_of(&t->cost, part->ops, part->op_count);
-    double ways = share.forward + share.backward;
-    return ways > 0 ? share.forward / ways : 1;
+    double both = share.forward + share.backward;
+    return both > 0 ? share.forward / both : 1;
 }
 
-/* Forward in order, back in reverse; what comes after the last kernel with operators (a correction, the optimiser)
- * stays at the end. A part below zero, which a correction may be, has no length. */
-static void place_kernels(tracer *t) {
-    const ft_result *f = t->result;
-    uint32_t last = ft_result_time(f)->part_count;
+/* Forward in order, backward in reverse; parts after the last kernel with operators (a correction, the optimiser) stay
+ * at the end. A negative part, which a correction may be, has no length. */
+static void schedule_kernels(tracer *t) {
+    const ft_result *result = t->result;
+    uint32_t last = ft_result_time(result)->part_count;
     double now = 0;
-    while (last > 0 && ft_result_time(f)->parts[last - 1].op_count == 0) last--;
-    for (uint32_t k = 0; k < ft_result_time(f)->part_count; k++) {
-        double length = fmax(0, ft_result_time(f)->parts[k].value),
-               ratio = forward_ratio(t, &ft_result_time(f)->parts[k]);
+    while (last > 0 && ft_result_time(result)->parts[last - 1].op_count == 0) last--;
+    for (uint32_t k = 0; k < ft_result_time(result)->part_count; k++) {
+        double length = fmax(0, ft_result_time(result)->parts[k].value),
+               ratio = forward_ratio(t, &ft_result_time(result)->parts[k]);
         t->spans[k] = (span){.forward_us = length * ratio, .back_us = length - length * ratio};
     }
     for (uint32_t k = 0; k < last; k++) {
@@ -63,13 +63,13 @@ static void place_kernels(tracer *t) {
         now += t->spans[k].back_us;
     }
     t->end_us = now;
-    for (uint32_t k = last; k < ft_result_time(f)->part_count; k++) {
+    for (uint32_t k = last; k < ft_result_time(result)->part_count; k++) {
         t->spans[k].start_us = now;
         now += t->spans[k].forward_us;
     }
 }
 
-static void place_operators(tracer *t) {
+static void map_operators(tracer *t) {
     uint32_t count = ft_graph_op_count(t->bound);
     for (uint32_t i = 0; i < count; i++) t->kernel_of[i] = FT_NONE;
     for (uint32_t k = 0; k < ft_result_time(t->result)->part_count; k++) {
@@ -77,20 +77,20 @@ static void place_operators(tracer *t) {
         for (uint32_t i = 0; i < part->op_count; i++) {
             if (part->ops[i] >= count) continue;
             t->kernel_of[part->ops[i]] = k;
-            t->place_of[part->ops[i]] = i;
+            t->position_of[part->ops[i]] = i;
         }
     }
 }
 
-/* When an operator begins; views and the like, which are in no kernel, when the one before did. */
+/* When an operator begins; one that is in no kernel, such as a view, begins when the one before it did. */
 static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
     if (phase == FT_PHASE_OPTIMIZER || op == FT_NONE) return t->end_us;
     uint32_t k = t->kernel_of[op];
     if (k == FT_NONE) return t->now_us;
     const span *s = &t->spans[k];
-    double count = ft_result_time(t->result)->parts[k].op_count, place = t->place_of[op];
-    if (phase == FT_PHASE_BACKWARD) return s->back_start_us + s->back_us * (count - 1 - place) / count;
-    return s->start_us + s->forward_us * place / count;
+    double count = ft_result_time(t->result)->parts[k].op_count, position = t->position_of[op];
+    if (phase == FT_PHASE_BACKWARD) return s->back_start_us + s->back_us * (count - 1 - position) / count;
+    return s->start_us + s->forward_us * position / count;
 }
 
 /* --- Events -------------------------------------------------------------------------------------------------- */
@@ -105,14 +105,14 @@ static void write_labels(tracer *t) {
     buf_free(&text);
 }
 
-static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us, double length_us) {
+static void write_kernel(tracer *t, uint32_t k, const char *pass, double start_us, double length_us) {
     json_writer *j = &t->out.json;
     const ft_graph *model = t->entry->model;
     layer_row row;
     layer_row_fill(t->result, k, &row);
     trace_begin(&t->out, row.kernel, "X", TRACK, start_us);
     jsonw_pair_double(j, "dur", length_us);
-    jsonw_pair_string(j, "cat", way);
+    jsonw_pair_string(j, "cat", pass);
     trace_args(&t->out);
     jsonw_key(j, "operators");
     jsonw_open_array(j, JSON_LINE);
@@ -158,26 +158,26 @@ static ft_status write_trace(tracer *t, ft_error *error) {
 static ft_status prepare(tracer *t, ft_error *error) {
     ft_binding binding = t->entry->shapes != NULL ? *t->entry->shapes : (ft_binding){0};
     binding.batch = t->result->request.batch;
-    t->options = forecast_cost_options(&t->result->request);
+    t->options = request_cost_options(&t->result->request);
     FT_TRY(ft_graph_bind(t->entry->model, &binding, &t->bound, error));
     FT_TRY(ft_cost_compute(t->bound, &t->options, &t->cost, error));
     size_t ops = ft_graph_op_count(t->bound);
     t->spans = calloc((size_t)ft_result_time(t->result)->part_count + 1, sizeof *t->spans);
     t->kernel_of = calloc(ops + 1, sizeof *t->kernel_of);
-    t->place_of = calloc(ops + 1, sizeof *t->place_of);
-    if (t->spans == NULL || t->kernel_of == NULL || t->place_of == NULL) return FT_NOMEM(error);
-    place_kernels(t);
-    place_operators(t);
+    t->position_of = calloc(ops + 1, sizeof *t->position_of);
+    if (t->spans == NULL || t->kernel_of == NULL || t->position_of == NULL) return FT_NOMEM(error);
+    schedule_kernels(t);
+    map_operators(t);
     return FT_OK;
 }
 
 ft_status ft_result_trace(const char *path, const ft_model_results *entry, uint32_t index, ft_error *error) {
     tracer t = {.entry = entry, .result = &entry->results->items[index]};
     if (ft_result_time(t.result)->part_count == 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: there is no time by kernel to draw on %s: %s", path,
-                       t.result->request.device,
-                       ft_result_time(t.result)->missing_reason != NULL ? ft_result_time(t.result)->missing_reason
-                                                                        : "its predictor sees only the whole");
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: no times of kernels on %s: %s", path, t.result->request.device,
+                       ft_result_time(t.result)->missing_reason != NULL
+                           ? ft_result_time(t.result)->missing_reason
+                           : "its predictor predicts the whole model, not its kernels");
     ft_status status = prepare(&t, error);
     if (status == FT_OK) status = trace_open(path, &t.out, error);
     if (status == FT_OK) status = write_trace(&t, error);
@@ -187,6 +187,6 @@ ft_status ft_result_trace(const char *path, const ft_model_results *entry, uint3
     ft_graph_free(t.bound);
     free(t.spans);
     free(t.kernel_of);
-    free(t.place_of);
+    free(t.position_of);
     return status;
 }

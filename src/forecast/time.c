@@ -7,9 +7,8 @@
 #include "base/text.h"
 #include "cost/sizes.h"
 #include "forecast/job.h"
-#include "forecast/work.h"
 
-/* Below this share of kernels like those of the training data, a note says so. */
+/* A note is added when less than this share of the time comes from kernels like those of the training data. */
 static const double MIN_COVERAGE = 0.9;
 
 static const char *mode_text(ft_mode mode) {
@@ -20,10 +19,10 @@ static const char *mode_text(ft_mode mode) {
 
 /* The whole model as one part, for predictors without parts. */
 static ft_part whole_model(const forecast_job *job, uint32_t *ops) {
-    uint32_t count = ft_graph_op_count(job->view->bound), taken = 0;
+    uint32_t count = ft_graph_op_count(job->view->bound), used = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (!ft_graph_ops(job->view->bound)[i].is_folded) ops[taken++] = i;
-    return (ft_part){.type = "model", .ops = ops, .op_count = taken, .value = job->metrics[METRIC_TIME].value};
+        if (!ft_graph_ops(job->view->bound)[i].is_folded) ops[used++] = i;
+    return (ft_part){.type = "model", .ops = ops, .op_count = used, .value = job->metrics[METRIC_TIME].value};
 }
 
 /* Sums the time of parts by what bounds each; the largest share is what bounds the model. */
@@ -41,7 +40,7 @@ static void set_model_bound(ft_result *out, const ft_part *parts, uint32_t count
 /* `parts` are those of the time, or the whole model as one. */
 static ft_status add_bounds(forecast_job *job, ft_part *parts, uint32_t count, ft_error *error) {
     arena *memory = &job->context->memory;
-    const limits l = limits_of(job->sheet, job->out->request.dtype);
+    const device_limits l = limits_of(job->sheet, job->out->request.dtype);
     const ft_cost_options options = job_cost_options(job);
     ft_part whole;
     part_work *work;
@@ -56,9 +55,9 @@ static ft_status add_bounds(forecast_job *job, ft_part *parts, uint32_t count, f
     if (!work_of_parts(job->view->bound, job->cost, &options, parts, count, memory, &work)) return FT_NOMEM(error);
     bool can_wait = work_can_wait(job->sheet);
     for (uint32_t i = 0; i < count; i++) {
-        double least_s;
-        parts[i].bound = work_bound(&work[i], &l, &least_s);
-        if (can_wait && work_waits(&parts[i], least_s)) parts[i].bound = FT_BOUND_LAUNCH;
+        double min_s;
+        parts[i].bound = work_bound(&work[i], &l, &min_s);
+        if (can_wait && work_waits(&parts[i], min_s)) parts[i].bound = FT_BOUND_LAUNCH;
     }
     set_model_bound(job->out, parts, count);
     return FT_OK;
@@ -67,7 +66,7 @@ static ft_status add_bounds(forecast_job *job, ft_part *parts, uint32_t count, f
 /* --- From the data sheet alone ------------------------------------------------------------------------------- */
 
 /* One part per kernel, each as short as peak rate and bandwidth allow. */
-static ft_status roofline_parts(forecast_job *job, const limits *l, ft_part **made, ft_error *error) {
+static ft_status roofline_parts(forecast_job *job, const device_limits *l, ft_part **made, ft_error *error) {
     arena *memory = &job->context->memory;
     const ft_cost_options options = job_cost_options(job);
     ft_metric_result *time = &job->metrics[METRIC_TIME];
@@ -86,9 +85,9 @@ static ft_status roofline_parts(forecast_job *job, const limits *l, ft_part **ma
         return FT_NOMEM(error);
     double total_us = 0;
     for (uint32_t i = 0; i < kernels->count; i++) {
-        double least_s;
-        work_bound(&work[i], l, &least_s);
-        parts[i].value = least_s * 1e6;
+        double min_s;
+        work_bound(&work[i], l, &min_s);
+        parts[i].value = min_s * 1e6;
         total_us += parts[i].value;
     }
     time->parts = *made = parts;
@@ -100,7 +99,7 @@ static ft_status roofline_parts(forecast_job *job, const limits *l, ft_part **ma
 static ft_status time_from_sheet(forecast_job *job, ft_part **parts, ft_error *error) {
     ft_metric_result *time = &job->metrics[METRIC_TIME];
     const ft_request *request = &job->out->request;
-    const limits l = limits_of(job->sheet, request->dtype);
+    const device_limits l = limits_of(job->sheet, request->dtype);
     if (!limits_are_known(&l)) {
         time->missing_reason =
             job->refusal != NULL ? job->refusal
@@ -195,14 +194,15 @@ static ft_status add_others(forecast_job *job, const predictor_choice *choice, b
     return FT_OK;
 }
 
-/* In any mode. */
+/* Whether a predictor of times was trained on the device, in any mode. */
 static bool is_measured(const forecast_job *job, const char *device) {
     for (uint32_t i = 0; i < ft_predictor_set_device_count(job->context->set); i++)
         if (strcmp(ft_predictor_set_device(job->context->set, i), device) == 0) return true;
     return false;
 }
 
-/* A setting that the predictor ignores is most often a misspelling: the note keeps it from passing for heeded. */
+/* A setting that the predictor ignores is most often a misspelling: the note prevents that it seems to have an effect.
+ */
 static ft_status note_ignored_settings(forecast_job *job, const predictor_choice *choice, ft_error *error) {
     const char *keys = predictor_family(choice->predictor)->setting_keys, *setting = job->out->request.setting;
     for (const char *at = setting; keys != NULL && *at != '\0';) {

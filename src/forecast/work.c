@@ -1,5 +1,7 @@
-#include "forecast/work.h"
+/* work.c - the work of the parts of a time, and what bounds it: arithmetic, memory traffic or the launch. */
+#include "forecast/job.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 
 /* --- Limits -------------------------------------------------------------------------------------------------- */
 
-/* A device without a figure for a type runs it as the next wider one. */
+/* A type without a peak rate in the data sheet runs as the next wider one. */
 static double peak_of(const ft_device *sheet, ft_dtype dtype) {
     static const char *const keys[] = {"peak_int8_ops", "peak_float16_flops", "peak_float32_flops"};
     unsigned bits = ft_dtype_bits(dtype);
@@ -20,13 +22,13 @@ static double peak_of(const ft_device *sheet, ft_dtype dtype) {
     return NAN;
 }
 
-limits limits_of(const ft_device *sheet, ft_dtype dtype) {
-    if (sheet == NULL) return (limits){NAN, NAN, NAN};
-    return (limits){peak_of(sheet, dtype), ft_device_number(sheet, "bandwidth_bytes_per_s"),
-                    ft_device_number(sheet, "launch_s")};
+device_limits limits_of(const ft_device *sheet, ft_dtype dtype) {
+    if (sheet == NULL) return (device_limits){NAN, NAN, NAN};
+    return (device_limits){peak_of(sheet, dtype), ft_device_number(sheet, "bandwidth_bytes_per_s"),
+                           ft_device_number(sheet, "launch_s")};
 }
 
-bool limits_are_known(const limits *l) {
+bool limits_are_known(const device_limits *l) {
     return isfinite(l->flops_per_s) && isfinite(l->bytes_per_s);
 }
 
@@ -38,8 +40,8 @@ static double flops_of(const ft_op_cost *cost, ft_mode mode) {
     return flops;
 }
 
-/* Whether somebody outside the part needs a tensor that is made in it. */
-static bool is_seen_outside(const ft_tensor *tensor, const uint32_t *part_of, uint32_t part) {
+/* Whether a tensor that the part computes is needed outside it. */
+static bool is_used_outside(const ft_tensor *tensor, const uint32_t *part_of, uint32_t part) {
     if (tensor->is_output || tensor->use_count == 0) return true;
     for (uint32_t i = 0; i < tensor->use_count; i++)
         if (part_of[tensor->uses[i]] != part) return true;
@@ -66,7 +68,7 @@ static double bytes_out(const ft_graph *bound, const ft_op *op, const ft_cost_op
     for (uint32_t i = 0; i < op->output_count; i++) {
         if (op->outputs[i] == FT_NONE) continue;
         const ft_tensor *tensor = &tensors[op->outputs[i]];
-        if (is_seen_outside(tensor, part_of, part)) bytes += (double)size_of_tensor(bound, tensor, options);
+        if (is_used_outside(tensor, part_of, part)) bytes += (double)size_of_tensor(bound, tensor, options);
     }
     return bytes;
 }
@@ -99,10 +101,10 @@ const char *ft_bound_name(ft_bound bound) {
     return (size_t)bound < sizeof names / sizeof names[0] ? names[bound] : names[0];
 }
 
-ft_bound work_bound(const part_work *work, const limits *l, double *least_s) {
+ft_bound work_bound(const part_work *work, const device_limits *l, double *min_s) {
     double compute = work->flops / l->flops_per_s, traffic = work->bytes / l->bytes_per_s;
     double launch = isfinite(l->launch_s) ? l->launch_s : 0;
-    *least_s = fmax(fmax(compute, traffic), launch);
+    *min_s = fmax(fmax(compute, traffic), launch);
     if (!limits_are_known(l)) return FT_BOUND_UNKNOWN;
     if (launch > compute && launch > traffic) return FT_BOUND_LAUNCH;
     return compute >= traffic ? FT_BOUND_COMPUTE : FT_BOUND_MEMORY;
@@ -112,9 +114,9 @@ bool work_can_wait(const ft_device *sheet) {
     return strcmp(ft_device_kind(sheet), "gpu") == 0 && strncmp(ft_device_runtime(sheet), "torch", 5) == 0;
 }
 
-/* A GPU under PyTorch reaches a good part of its data sheet. A kernel that takes many times what that allows spends its
- * time before it runs; unless it takes longer than any launch: then it is one that the GPU is bad at. */
-bool work_waits(const ft_part *part, double least_s) {
+/* Kernels of a GPU under PyTorch reach a good part of the peak rates. One that takes many times its shortest possible
+ * time waits for its launch, unless it takes longer than any launch does: then it is an inefficient kernel. */
+bool work_waits(const ft_part *part, double min_s) {
     const double many_times = 5, longest_us = 250;
-    return part->value * 1e-6 > many_times * least_s && part->value <= longest_us * part->op_count;
+    return part->value * 1e-6 > many_times * min_s && part->value <= longest_us * part->op_count;
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cost/cost.h"
-#include "forecast/report_rows.h"
+#include "forecast/report.h"
 #include "replay/flow.h"
 
 static void kernels_as_parts(const ft_kernels *kernels, ft_part *parts) {
@@ -78,7 +78,7 @@ static ft_status add_notes(ft_flow *flow, const ft_result *f, ft_error *error) {
 ft_status ft_flow_from_result(const ft_model_results *entry, uint32_t index, ft_flow **flow, ft_error *error) {
     const ft_result *f = &entry->results->items[index];
     ft_binding binding = entry->shapes != NULL ? *entry->shapes : (ft_binding){0};
-    const ft_cost_options options = forecast_cost_options(&f->request);
+    const ft_cost_options options = request_cost_options(&f->request);
     flow_source source;
     ft_flow *made = NULL;
     const ft_metric_result *time = ft_result_time(f);

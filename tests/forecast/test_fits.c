@@ -45,13 +45,15 @@ static void the_largest_batch(void **state) {
     const ft_request request = {.device = "adreno-640"};
     ft_max_batch_result found;
     for (double bytes = 500; bytes < 60000; bytes = floor(bytes * 1.37)) {
-        assert_int_equal(ft_max_batch(box, model, NULL, &request, bytes, 40, &found, &error), FT_OK);
+        assert_int_equal(ft_max_batch(box, model, NULL, &request, &(ft_batch_search){bytes, 40}, &found, &error),
+                         FT_OK);
         /* The interval is a factor of 2. */
         double certain = floor((bytes / 2 - 1000) / 256), possible = floor((bytes * 2 - 1000) / 256);
         assert_int_equal(found.certain, (int64_t)fmin(40, fmax(0, certain)));
         assert_int_equal(found.possible, (int64_t)fmin(40, fmax(0, possible)));
     }
-    assert_int_equal(ft_max_batch(box, model, NULL, &request, 1e9, 0, &found, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_max_batch(box, model, NULL, &request, &(ft_batch_search){1e9, 0}, &found, &error),
+                     FT_ERR_USAGE);
     ft_graph_free(model);
     ft_predictor_set_free(box);
 }

@@ -51,13 +51,14 @@ static char *fits_text(ft_output output, const double *free_bytes) {
 }
 
 static char *batch_text(ft_output output, ft_max_batch_result largest) {
+    largest.free_bytes = 1e6;
+    largest.max_batch = 64;
     char *text = NULL;
     size_t size;
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_max_batch(stream, &style, &made.view, &largest, 1e6, true, 64, &error) != FT_OK)
-        fail_msg("%s", error.message);
+    if (ft_report_max_batch(stream, &style, &made.view, &largest, true, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
     return text;
 }
@@ -78,8 +79,8 @@ static void test_verdicts(void **state) {
     has(batch_text(FT_TABLE, (ft_max_batch_result){.certain = 8, .possible = 12}), "rtx-4090: batch 8\n");
     has(batch_text(FT_TABLE, (ft_max_batch_result){.certain = 8, .possible = 12}), "up to 12");
     has(batch_text(FT_TABLE, (ft_max_batch_result){.certain = 64, .possible = 64}), "batch 64 and maybe more");
-    has(batch_text(FT_TABLE, (ft_max_batch_result){0, 0}), "no batch fits");
-    has(batch_text(FT_TABLE, (ft_max_batch_result){0, 3}), "no batch surely fits");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.certain = 0}), "no batch fits");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.possible = 3}), "no batch surely fits");
 }
 
 static json_t *parsed(char *text) {
@@ -121,7 +122,7 @@ static void test_csv(void **state) {
     has(fit_text(FT_CSV, 9000, false),
         "\"models/it's \"\"x\"\".onnx\",rtx-4090,8,infer,float16,compile=no;layout=nchw,,"
         "9000,given,yes,500,0,1000,8500,8000,9000,learned,set/memory.ftm\n");
-    has(batch_text(FT_CSV, (ft_max_batch_result){8, 12}), ",8,12,64,8,8500,");
+    has(batch_text(FT_CSV, (ft_max_batch_result){.certain = 8, .possible = 12}), ",8,12,64,8,8500,");
 }
 
 static void test_several_devices_have_a_row_each(void **state) {

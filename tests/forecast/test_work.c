@@ -8,22 +8,22 @@
 
 #include <cmocka.h>
 
-#include "forecast/work.h"
+#include "forecast/job.h"
 #include "support/toy.h"
 
 static void bounds(void **state) {
     (void)state;
-    const limits l = {.flops_per_s = 1e9, .bytes_per_s = 1e8, .launch_s = 1e-3};
-    double least_s;
-    assert_int_equal(work_bound(&(part_work){5e6, 1e5}, &l, &least_s), FT_BOUND_COMPUTE);
-    assert_true(fabs(least_s - 5e-3) < 1e-12);
-    assert_int_equal(work_bound(&(part_work){5e6, 1e6}, &l, &least_s), FT_BOUND_MEMORY);
-    assert_true(fabs(least_s - 1e-2) < 1e-12);
-    assert_int_equal(work_bound(&(part_work){1, 1}, &l, &least_s), FT_BOUND_LAUNCH);
-    assert_true(least_s == 1e-3);
-    const limits unknown = limits_of(NULL, FT_FLOAT32);
+    const device_limits l = {.flops_per_s = 1e9, .bytes_per_s = 1e8, .launch_s = 1e-3};
+    double min_s;
+    assert_int_equal(work_bound(&(part_work){5e6, 1e5}, &l, &min_s), FT_BOUND_COMPUTE);
+    assert_true(fabs(min_s - 5e-3) < 1e-12);
+    assert_int_equal(work_bound(&(part_work){5e6, 1e6}, &l, &min_s), FT_BOUND_MEMORY);
+    assert_true(fabs(min_s - 1e-2) < 1e-12);
+    assert_int_equal(work_bound(&(part_work){1, 1}, &l, &min_s), FT_BOUND_LAUNCH);
+    assert_true(min_s == 1e-3);
+    const device_limits unknown = limits_of(NULL, FT_FLOAT32);
     assert_false(limits_are_known(&unknown));
-    assert_int_equal(work_bound(&(part_work){1, 1}, &unknown, &least_s), FT_BOUND_UNKNOWN);
+    assert_int_equal(work_bound(&(part_work){1, 1}, &unknown, &min_s), FT_BOUND_UNKNOWN);
     assert_string_equal(ft_bound_name(FT_BOUND_LAUNCH), "launch");
 }
 
