@@ -274,6 +274,7 @@ MAN_PAGE   := docs/man/foretell.1
 DOCS       := CHANGELOG.md LICENSE $(wildcard docs/*.md docs/*.svg docs/*.png)
 SCHEMAS    := $(wildcard docs/schema/*.json)
 FORMATS    := $(wildcard docs/formats/*.md)
+RECIPES    := $(wildcard docs/recipes/*.md)
 PREDICTORS := $(wildcard predictors/*.ftm)
 PROGRAM_PREDICTORS := $(wildcard predictors/programs/*.ftm)
 
@@ -302,6 +303,7 @@ install: all $(BUILD)/foretell.pc
 	install -D -m 644 -t '$(DESTDIR)$(DATADIR)/schema' $(SCHEMAS)
 	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)' $(DOCS)
 	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)/formats' $(FORMATS)
+	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)/recipes' $(RECIPES)
 
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/foretell' '$(DESTDIR)$(LIBDIR)/libforetell.a' '$(DESTDIR)$(LIBDIR)/'libforetell.so*
