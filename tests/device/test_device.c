@@ -72,10 +72,18 @@ static void names_of_the_cg_tables_are_known(void **state) {
     assert_null(ft_device_canonical("adreno640gpu_tflite21 adreno640gpu"));
 }
 
+/* The table of bundled devices is sorted by name: the first and the last are matched like the others. */
+static void every_bundled_device_matches_its_own_name(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < ft_device_count(); i++)
+        assert_string_equal(ft_device_match(ft_device_name_at(i)), ft_device_name_at(i));
+}
+
 static void names_of_drivers_are_matched(void **state) {
     (void)state;
     assert_string_equal(ft_device_match("NVIDIA GeForce RTX 4090"), "rtx-4090");
     assert_string_equal(ft_device_match("RTX 4090"), "rtx-4090");
+    assert_string_equal(ft_device_match("RTX 4090 NVIDIA"), "rtx-4090");
     assert_string_equal(ft_device_match("Tesla V100-SXM2-32GB"), "v100-sxm2");
     assert_string_equal(ft_device_match("NVIDIA A100-PCIE-40GB"), "a100-40gb");
     assert_string_equal(ft_device_match("NVIDIA H100 80GB HBM3"), "h100-sxm");
@@ -91,6 +99,7 @@ static void names_of_drivers_are_matched(void **state) {
     assert_null(ft_device_match("Tesla V100-SXM2-16GB"));
     assert_null(ft_device_match("NVIDIA"));
     assert_null(ft_device_match(""));
+    assert_null(ft_device_match("1234567890123456789012345678901234567890123456789012345678901234567890"));
     assert_null(ft_device_match("NVIDIA GeForce RTX 4090 with a name longer than the name of any bundled device"));
 
     ft_device *device = NULL;
@@ -141,6 +150,8 @@ static void invalid_files_are_errors(void **state) {
     refuses("{\"name\": \"x\"}", FT_ERR_FORMAT, "'foretell_device'");
     refuses("{\"foretell_device\": 2}", FT_ERR_UNSUPPORTED, "newer foretell");
     refuses("{\"foretell_device\": \"1\"}", FT_ERR_DAMAGED, "must be 1");
+    refuses("{\"foretell_device\": 1.0}", FT_ERR_DAMAGED, "must be 1");
+    refuses("{\"foretell_device\": 0}", FT_ERR_DAMAGED, "must be 1");
     refuses("{\"foretell_device\": 1}", FT_ERR_DAMAGED, "has no key 'name'");
     refuses("{\"foretell_device\": 1, \"name\": \"x\"}", FT_ERR_DAMAGED, "has no key 'kind'");
     refuses("{\"foretell_device\": 1, \"name\": \"x\", \"kind\": \"gpu\"}", FT_ERR_DAMAGED, "has no key 'runtime'");
@@ -162,6 +173,18 @@ static void invalid_files_are_errors(void **state) {
     free(large);
 }
 
+/* Numbers lie between 1e-12 and 1e30; names have at most 63 characters. */
+static void numbers_at_the_limits_are_accepted(void **state) {
+    (void)state;
+    ft_device *device = NULL;
+    assert_int_equal(parse(HEAD ", \"launch_s\": 1e-12, \"clock_hz\": 1e30}", &device, NULL), FT_OK);
+    assert_true(ft_device_number(device, "launch_s") == 1e-12);
+    assert_true(ft_device_number(device, "clock_hz") == 1e30);
+    ft_device_free(device);
+    refuses(HEAD ", \"launch_s\": 9e-13}", FT_ERR_DAMAGED, "'launch_s'");
+    refuses(HEAD ", \"clock_hz\": 1.1e30}", FT_ERR_DAMAGED, "'clock_hz'");
+}
+
 static void devices_open_by_name_and_path(void **state) {
     (void)state;
     ft_device *device = NULL;
@@ -172,14 +195,17 @@ static void devices_open_by_name_and_path(void **state) {
     assert_int_equal(ft_device_open("rtx4091", &device, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "similar names are rtx-4090, "));
     assert_int_equal(ft_device_open("nowhere/x.json", &device, &error), FT_ERR_IO);
-    const char *path = "./mine.json";
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(HEAD "}", file);
-    fclose(file);
-    assert_int_equal(ft_device_open(path, &device, &error), FT_OK);
-    assert_string_equal(ft_device_name(device), "mine");
-    ft_device_free(device);
+    /* A path is opened even where its words are those of a bundled device. */
+    const char *const paths[] = {"./mine.json", "./rtx-4090"};
+    for (size_t i = 0; i < 2; i++) {
+        FILE *file = fopen(paths[i], "w");
+        assert_non_null(file);
+        fputs(HEAD "}", file);
+        fclose(file);
+        assert_int_equal(ft_device_open(paths[i], &device, &error), FT_OK);
+        assert_string_equal(ft_device_name(device), "mine");
+        ft_device_free(device);
+    }
 }
 
 static void out_of_memory_is_an_error(void **state) {
@@ -197,10 +223,16 @@ static void out_of_memory_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bundled_devices_are_valid),     cmocka_unit_test(names_of_the_cg_tables_are_known),
-        cmocka_unit_test(names_of_drivers_are_matched),  cmocka_unit_test(files_named_after_devices_are_matched),
-        cmocka_unit_test(numbers_are_read_by_name),      cmocka_unit_test(invalid_files_are_errors),
-        cmocka_unit_test(devices_open_by_name_and_path), cmocka_unit_test(out_of_memory_is_an_error),
+        cmocka_unit_test(bundled_devices_are_valid),
+        cmocka_unit_test(names_of_the_cg_tables_are_known),
+        cmocka_unit_test(names_of_drivers_are_matched),
+        cmocka_unit_test(files_named_after_devices_are_matched),
+        cmocka_unit_test(numbers_are_read_by_name),
+        cmocka_unit_test(invalid_files_are_errors),
+        cmocka_unit_test(devices_open_by_name_and_path),
+        cmocka_unit_test(out_of_memory_is_an_error),
+        cmocka_unit_test(every_bundled_device_matches_its_own_name),
+        cmocka_unit_test(numbers_at_the_limits_are_accepted),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }
