@@ -428,6 +428,36 @@ static void wrong_specs(void **state) {
     ft_dataset_free(data);
 }
 
+/* Published results name a split and a seed: the same records must be in the same parts in every version. */
+static void splits_are_the_same_in_every_version(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec, *hash;
+    } all[] = {
+        {"random", "274366165320505c65f72240499f50a6"},
+        {"random:50/25/25", "9d9b081951bd1ff10f46ecd8f167afbe"},
+        {"name:60/20/20", "d370eb975bc7944dbc7bc27a2f27ddcd"},
+        {"family:two", "413ff9b9e04a7cf6b0433ee179b28705"},
+        {"device:cortex-a76", "aab6cedf8beb8b0ea2f71d87d287dcc6"},
+        {"device:cortex-a76:shared", "64811ef7d58bbd24434759350b3f0c4f"},
+        {"order", "3112e30bcff16c6d1d3b55ef603479a4"},
+        {"order:ood", "6e44c80618641da265ff5323ba0b7419"},
+        {"fewshot:two:3", "23c8204fc31b34a09902d5bef14d3749"},
+        {"fold:name:3:1", "7fcbc59838157d008fe70188e1d599fd"},
+        {"fold:graph:4:2", "5af509b780e9412da5379a5327b1cb9f"},
+        {"deal:graph:4:2", "6e7af21e7d0d47dfba61169be7b2c852"},
+        {"deal:name:3:3", "3c6e9aa9b9574f413c605e6f584f055d"},
+        {"all", "401fb6492450064f1778bd9e5f4b494c"},
+    };
+    ft_dataset *data = make("d", 0, 60, false);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        ft_split split = split_of(data, all[i].spec, UINT64_C(0x123456789abcdef0));
+        if (strcmp(split.hash, all[i].hash) != 0) fail_msg("%s: %s", all[i].spec, split.hash);
+        ft_split_free(&split);
+    }
+    ft_dataset_free(data);
+}
+
 static void parts_have_names(void **state) {
     (void)state;
     for (ft_split_part part = FT_PART_UNUSED; part <= FT_PART_TEST; part++) {
@@ -476,6 +506,7 @@ int main(void) {
         IN_FOLDER(order_does_not_matter_with_deal),
         IN_FOLDER(all_of_it),
         IN_FOLDER(wrong_specs),
+        IN_FOLDER(splits_are_the_same_in_every_version),
         cmocka_unit_test(parts_have_names),
         IN_FOLDER(memory_runs_out),
     };
