@@ -183,6 +183,83 @@ static void a_product_keeps_expanded_operands(void **state) {
     assert_int_equal(lives.kept_bytes[1], 2 * 3 * 8 * 5 * 4);
 }
 
+/* A chain of operators, operator i in loops[i]; returns the tensor that the first one makes, the others follow. */
+static uint32_t chain_in_loops(const uint32_t *parents, uint32_t loop_count, const uint32_t *loops, uint32_t op_count) {
+    ft_error error;
+    uint32_t index, x = toy_input(graph, 4, 16), first = FT_NONE;
+    for (uint32_t i = 0; i < loop_count; i++) {
+        graph_loop loop = {.parent = parents[i], .trip_tensor = FT_NONE, .scan_tensor = FT_NONE};
+        assert_int_equal(graph_add_loop(graph, &loop, &index, &error), FT_OK);
+        assert_int_equal(index, i + 1);
+    }
+    for (uint32_t i = 0; i < op_count; i++) {
+        x = unary("Exp", x);
+        if (i == 0) first = x;
+        graph->ops[i].loop = loops[i];
+    }
+    return first;
+}
+
+/* A loop reads what was made outside of it in every trip: until the end of the outermost loop that the maker is not
+ * in. Loop 2 is inside loop 1, loop 3 comes after it. */
+static void tensors_from_outside_live_until_the_loop_ends(void **state) {
+    (void)state;
+    static const uint32_t parents[] = {0, 1, 0}, loops[] = {0, 1, 2, 2, 1, 3, 3, 0};
+    uint32_t a = chain_in_loops(parents, 3, loops, 8);
+    toy_finish(graph, a + 7, 1, 1);
+    find();
+    assert_int_equal(lives.last_use[a], 4);     /* read in loop 1, whose last operator is 4 */
+    assert_int_equal(lives.last_use[a + 1], 3); /* made in loop 1, read in loop 2 */
+    assert_int_equal(lives.last_use[a + 2], 3); /* both in loop 2 */
+    assert_int_equal(lives.last_use[a + 3], 4); /* made in loop 2, read in the loop around it */
+    assert_int_equal(lives.last_use[a + 4], 6); /* made in loop 1, read in loop 3 */
+    assert_int_equal(lives.last_use[a + 5], 6);
+    assert_int_equal(lives.last_use[a + 6], 7); /* read after all loops */
+    assert_true(lives.last_use[a + 7] == LIFETIME_WHOLE);
+}
+
+/* Loop 3 is inside 2, which is inside 1: a loop ends with the last operator of the loops inside it. */
+static void loops_end_after_the_loops_inside_them(void **state) {
+    (void)state;
+    static const uint32_t parents[] = {0, 1, 2}, loops[] = {0, 1, 3, 2, 3, 0};
+    uint32_t a = chain_in_loops(parents, 3, loops, 6);
+    toy_finish(graph, a + 5, 1, 1);
+    find();
+    assert_int_equal(lives.last_use[a], 4);
+    assert_int_equal(lives.last_use[a + 1], 4); /* until loop 2 ends, which loop 3 ends */
+    assert_int_equal(lives.last_use[a + 2], 3); /* read in the same trip of loop 2, which is not over after it */
+    assert_int_equal(lives.last_use[a + 3], 4);
+    assert_int_equal(lives.last_use[a + 4], 5);
+}
+
+static void folded_operators_do_not_prolong_loops(void **state) {
+    (void)state;
+    static const uint32_t parents[] = {0}, loops[] = {0, 1, 1, 1, 0};
+    uint32_t a = chain_in_loops(parents, 1, loops, 5);
+    graph->ops[3].is_folded = true;
+    toy_finish(graph, a + 4, 1, 1);
+    find();
+    assert_int_equal(lives.last_use[a], 2);
+    assert_int_equal(lives.last_use[a + 2], 2); /* its reader does not run */
+    assert_true(lives.storage[a + 3] == FT_NONE);
+}
+
+/* Storages die with their last use, or in backward after the operator that needs them first. */
+static void deaths_are_listed_where_they_happen(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 4, 16), a = unary("Exp", x), b = unary("Neg", a), c = unary("Neg", a);
+    uint32_t d = toy_op(graph, "Add", b, c, FT_NONE, toy_value(graph, 4, 16));
+    toy_finish(graph, unary("Neg", d), 1, 1);
+    find();
+    assert_true(lives.dies_forward[0] == FT_NONE && lives.dies_forward[1] == FT_NONE);
+    assert_int_equal(lives.dies_forward[2], a);
+    assert_int_equal(lives.dies_forward[3], c);
+    assert_int_equal(lives.next_dead[c], b);
+    assert_true(lives.next_dead[b] == FT_NONE);
+    assert_int_equal(lives.dies_forward[4], d);
+    for (uint32_t k = 0; k < 5; k++) assert_true(lives.dies_backward[k] == FT_NONE);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -197,6 +274,10 @@ int main(void) {
         TEST(products_copy_parts_they_read),
         TEST(a_product_may_lack_its_first_operand),
         TEST(a_product_keeps_expanded_operands),
+        TEST(tensors_from_outside_live_until_the_loop_ends),
+        TEST(loops_end_after_the_loops_inside_them),
+        TEST(folded_operators_do_not_prolong_loops),
+        TEST(deaths_are_listed_where_they_happen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
