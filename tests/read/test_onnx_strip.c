@@ -167,6 +167,161 @@ static void nesting_bombs_are_stopped(void **state) {
     assert_int_equal(read_buf(&b, &error), FT_OK);
 }
 
+/* --- What is kept ------------------------------------------------------------------------------------------------ */
+
+/* Strips the content of `b`, which is freed. */
+static buf strip_buf(buf *b) {
+    uint8_t *stripped;
+    size_t size;
+    ft_error error;
+    if (onnx_strip((const uint8_t *)b->data, b->length, &stripped, &size, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    buf_free(b);
+    buf out = {0};
+    buf_add(&out, stripped, size);
+    free(stripped);
+    return out;
+}
+
+/* Messages nested `depth` deep: the model has depth 0, its graph 1, a node 2, an attribute 3, its graph 4, and so on.
+ */
+static ft_status strip_nested(int depth) {
+    buf b = {0};
+    uint8_t *stripped;
+    size_t size;
+    for (int at = depth; at > 0; at--) wrap(&b, at == 1 ? 7 : at % 3 == 2 ? 1 : at % 3 == 0 ? 5 : 6);
+    ft_status status = onnx_strip((const uint8_t *)b.data, b.length, &stripped, &size, NULL);
+    if (status == FT_OK) {
+        assert_int_equal(size, 6 * depth); /* a tag and a length of five bytes each */
+        free(stripped);
+    }
+    buf_free(&b);
+    return status;
+}
+
+static void depth_is_limited_exactly(void **state) {
+    (void)state;
+    assert_int_equal(strip_nested(1), FT_OK);
+    assert_int_equal(strip_nested(FT_MAX_DEPTH), FT_OK);
+    assert_int_equal(strip_nested(FT_MAX_DEPTH + 1), FT_ERR_LIMIT);
+}
+
+/* A tensor of `type` with `size` bytes of raw data; whether they are kept. */
+static bool keeps_raw(int type, size_t size, bool is_type_last) {
+    buf b = {0}, data = {0};
+    char kind[] = {2 << 3, (char)type};
+    if (!is_type_last) buf_add(&b, kind, 2);
+    for (size_t i = 0; i < size; i++) buf_char(&data, (char)0xa5);
+    wrap(&data, 9);
+    buf_add(&b, data.data, data.length);
+    buf_free(&data);
+    if (is_type_last) buf_add(&b, kind, 2);
+    wrap(&b, 5);
+    wrap(&b, 7);
+    buf out = strip_buf(&b);
+    bool is_kept = out.length > size;
+    size_t found = 0;
+    for (size_t i = 0; i < out.length; i++) found += (uint8_t)out.data[i] == 0xa5;
+    assert_int_equal(found, is_kept ? size : 0);
+    buf_free(&out);
+    return is_kept;
+}
+
+static void payloads_are_kept_up_to_a_limit(void **state) {
+    (void)state;
+    enum { INDEX = ONNX_MAX_INDEX_ELEMS * 10, OTHER = ONNX_MAX_OTHER_ELEMS * 10 };
+    static const int indices[] = {ONNX_INT32, ONNX_INT64, ONNX_UINT32, ONNX_UINT64};
+    static const int others[] = {ONNX_FLOAT, ONNX_UINT8, ONNX_INT8, ONNX_INT16, ONNX_BOOL, ONNX_DOUBLE};
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(keeps_raw(indices[i], INDEX, false));
+        assert_false(keeps_raw(indices[i], INDEX + 1, false));
+    }
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(keeps_raw(others[i], OTHER, false));
+        assert_false(keeps_raw(others[i], OTHER + 1, false));
+    }
+    assert_true(keeps_raw(ONNX_FLOAT, INDEX, true)); /* the type is not known yet */
+    assert_false(keeps_raw(ONNX_FLOAT, INDEX + 1, true));
+}
+
+/* float w[2] of 8 raw bytes: copied, and followed by a segment with the size of the payload and its flags. */
+static void a_small_tensor_is_copied_with_its_size(void **state) {
+    (void)state;
+    static const char tensor[] = "\x08\x02\x10\x01\x42\x01w\x4a\x08"
+                                 "abcdefgh";
+    static const char expected[] = "\x3a\x9d\x80\x80\x80\x00\x2a\x97\x80\x80\x80\x00"
+                                   "\x08\x02\x10\x01\x42\x01w\x4a\x08"
+                                   "abcdefgh\x1a\x04\x08\x08\x10";
+    buf b = {0};
+    buf_add(&b, tensor, sizeof tensor - 1);
+    wrap(&b, 5);
+    wrap(&b, 7);
+    buf out = strip_buf(&b);
+    assert_int_equal(out.length, sizeof expected);
+    assert_memory_equal(out.data, expected, sizeof expected - 1);
+    assert_int_equal(out.data[out.length - 1], ONNX_RAW);
+    buf_free(&out);
+}
+
+/* Parts of a payload are added up; once one is omitted, so are all that follow. */
+static void parts_of_a_payload_are_added_up(void **state) {
+    (void)state;
+    enum { OTHER = ONNX_MAX_OTHER_ELEMS * 10 };
+    buf b = {0}, part = {0};
+    buf_add(&b, "\x10\x01", 2);
+    for (int i = 0; i < OTHER; i++) buf_char(&part, 0x11);
+    wrap(&part, 9);
+    buf_add(&b, part.data, part.length);
+    buf_add(&b, "\x4a\x01z\x42\x01w\x4a\x01z", 9);
+    wrap(&b, 5);
+    wrap(&b, 7);
+    buf out = strip_buf(&b);
+    assert_non_null(memchr(out.data, 'w', out.length));
+    assert_null(memchr(out.data, 'z', out.length));
+    assert_int_equal(out.data[out.length - 1], ONNX_RAW | ONNX_OMITTED);
+    uint64_t bytes = 0, shift = 0;
+    const char *at = out.data + out.length - 2; /* the tag of the flags; before it the size as a varint */
+    while (at[-1 - (ptrdiff_t)shift] != 0x08) shift++;
+    for (uint64_t i = 0; i < shift; i++) bytes |= (uint64_t)(at[(ptrdiff_t)i - (ptrdiff_t)shift] & 0x7f) << 7 * i;
+    assert_int_equal(bytes, OTHER + 2);
+    buf_free(&part);
+    buf_free(&out);
+}
+
+static void long_names_of_producers_are_dropped(void **state) {
+    (void)state;
+    for (size_t size = 4096; size <= 4097; size++) {
+        buf b = {0};
+        for (size_t i = 0; i < size; i++) buf_char(&b, 'p');
+        wrap(&b, 2);
+        buf out = strip_buf(&b);
+        assert_int_equal(out.length, size == 4096 ? 4096 + 3 : 0);
+        buf_free(&out);
+    }
+}
+
+/* More than the first buffer holds; every node arrives whole. */
+static void large_graphs_are_copied_whole(void **state) {
+    (void)state;
+    enum { NODES = 20000 };
+    buf b = {0};
+    for (uint32_t i = 0; i < NODES; i++) {
+        char node[] = "\x0a\x06\x1a\x04####";
+        snprintf(node + 4, 5, "%04x", (unsigned)i);
+        buf_add(&b, node, 8);
+    }
+    wrap(&b, 7);
+    buf out = strip_buf(&b);
+    assert_int_equal(out.length, 6 + NODES * 12);
+    for (uint32_t i = 0; i < NODES; i++) {
+        char name[5];
+        snprintf(name, sizeof name, "%04x", (unsigned)i);
+        assert_memory_equal(out.data + 6 + i * 12, "\x0a\x86\x80\x80\x80\x00\x1a\x04", 8);
+        assert_memory_equal(out.data + 6 + i * 12 + 8, name, 4);
+    }
+    buf_free(&out);
+}
+
 static void singular_messages_may_not_repeat(void **state) {
     (void)state;
     ft_error error;
@@ -270,6 +425,12 @@ int main(void) {
         cmocka_unit_test(bad_packed_numbers_are_damage),
         cmocka_unit_test(other_files_do_not_match),
         cmocka_unit_test(complete_and_truncated_models_match),
+        cmocka_unit_test(depth_is_limited_exactly),
+        cmocka_unit_test(payloads_are_kept_up_to_a_limit),
+        cmocka_unit_test(a_small_tensor_is_copied_with_its_size),
+        cmocka_unit_test(parts_of_a_payload_are_added_up),
+        cmocka_unit_test(long_names_of_producers_are_dropped),
+        cmocka_unit_test(large_graphs_are_copied_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
