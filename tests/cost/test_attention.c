@@ -127,6 +127,50 @@ static void five_dimensions_are_not_fused(void **state) {
     arena_free(&memory);
 }
 
+static bool is_fused(uint32_t tensor) {
+    arena memory;
+    param_marks params;
+    patterns found;
+    arena_init(&memory, 1 << 20);
+    assert_true(params_mark(graph, &memory, &params));
+    assert_true(patterns_find(graph, &options, &params, &memory, &found));
+    bool is_score = found.is_score[tensor];
+    arena_free(&memory);
+    return is_score;
+}
+
+/* Scores are products of data with data, on both sides of the softmax. */
+static void products_with_weights_are_not_attention(void **state) {
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        ft_graph_free(graph);
+        graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+        uint32_t x = toy_input(graph, 4, 100, 8), k = toy_input(graph, 4, 8, 100), s = scores(), p = scores();
+        toy_op(graph, "MatMul", i == 1 ? toy_weight(graph, 4, 100, 8) : x, i == 2 ? toy_weight(graph, 4, 8, 100) : k,
+               FT_NONE, s);
+        toy_op(graph, "Softmax", s, FT_NONE, FT_NONE, p);
+        uint32_t v = i == 3 ? toy_weight(graph, 4, 100, 8) : x, y = toy_value(graph, 4, 100, 8);
+        toy_op(graph, "MatMul", p, v, FT_NONE, y);
+        if (i == 4) y = toy_op(graph, "Neg", p, FT_NONE, FT_NONE, scores()); /* another reader of the scores */
+        toy_finish(graph, y, 1, 1);
+        assert_int_equal(is_fused(s), i == 0);
+        assert_int_equal(is_fused(p), i == 0);
+    }
+}
+
+/* Up to seven steps lie between a product and the softmax. */
+static void a_long_way_to_the_softmax_is_not_fused(void **state) {
+    (void)state;
+    for (int steps = 7; steps <= 8; steps++) {
+        ft_graph_free(graph);
+        graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+        uint32_t x = heads(), s = product(x, false), first = s;
+        for (int i = 0; i < steps; i++) s = toy_op(graph, "Neg", s, FT_NONE, FT_NONE, scores());
+        toy_finish(graph, attend(s, x), 1, 1);
+        assert_int_equal(is_fused(first), steps == 7);
+    }
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -137,6 +181,8 @@ int main(void) {
         TEST(a_bias_that_depends_on_the_data_is_kept),
         TEST(reshaped_scores_are_not_fused),
         TEST(five_dimensions_are_not_fused),
+        TEST(products_with_weights_are_not_attention),
+        TEST(a_long_way_to_the_softmax_is_not_fused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

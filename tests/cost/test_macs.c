@@ -137,6 +137,16 @@ static void attention_of_queries_keys_values(void **state) {
     assert_int_equal(last().extra_flops, 2 * 8 * 10 * 12 * 8);
 }
 
+/* batch 2, 3 queries, 4 heads of 5, with queries, keys and values in one tensor. */
+static void attention_of_one_packed_tensor(void **state) {
+    (void)state;
+    toy_op(graph, "MultiHeadAttention", toy_input(graph, 2, 3, 4, 3, 5), FT_NONE, FT_NONE, toy_value(graph, 2, 3, 20));
+    assert_int_equal(last().between_data, 2 * 3 * 3 * (20 + 20));
+    assert_int_equal(last().extra_flops, 2 * 4 * 3 * 3 * 8);
+    toy_op(graph, "MultiHeadAttention", toy_input(graph, 2, 20), FT_NONE, FT_NONE, toy_value(graph, 2, 20));
+    assert_true(last_is_unknown());
+}
+
 static void attention_with_its_projection(void **state) {
     (void)state;
     toy_op(graph, "Attention", toy_input(graph, 2, 10, 32), toy_weight(graph, 32, 96), toy_weight(graph, 96),
@@ -194,6 +204,7 @@ int main(void) {
         TEST(recurrent_layers),
         TEST(attention_of_queries_keys_values),
         TEST(attention_with_its_projection),
+        TEST(attention_of_one_packed_tensor),
         TEST(attention_of_grouped_queries_with_a_cache),
         TEST(products_without_shapes_have_no_count),
         TEST(absurd_sizes_saturate),

@@ -164,6 +164,35 @@ static void an_addition_shares_its_gradient(void **state) {
     assert_int_equal(m.gradient_bytes, BYTES);
 }
 
+/* A negation makes a gradient of its own, though it saves nothing. */
+static void a_negation_makes_its_own_gradient(void **state) {
+    (void)state;
+    enum { BYTES = 8 * 8 * 4 };
+    uint32_t a =
+        toy_op(graph, "MatMul", toy_input(graph, 8, 8), toy_weight(graph, 8, 8), FT_NONE, toy_value(graph, 8, 8));
+    toy_finish(graph, toy_op(graph, "Neg", a, FT_NONE, FT_NONE, toy_value(graph, 8, 8)), 1, 1);
+    options.mode = FT_TRAIN;
+    options.has_inplace = false;
+    ft_memory m = plan();
+    /* The highest point is the negation: input and output, the gradients of its output and of its input. */
+    assert_int_equal(m.activation_gradient_bytes, 2 * BYTES);
+}
+
+/* All outputs of an operator are stored, also behind one that overwrites an input. */
+static void every_output_is_stored(void **state) {
+    (void)state;
+    uint32_t a = toy_op(graph, "Exp", toy_input(graph, 8, 8), FT_NONE, FT_NONE, toy_value(graph, 8, 8));
+    uint32_t outputs[] = {toy_value(graph, 8, 8), toy_value(graph, 8, 8), toy_value(graph, 8, 8)};
+    toy_op_full(
+        graph,
+        &(ft_op){.name = "", .type = "Relu", .inputs = &a, .input_count = 1, .outputs = outputs, .output_count = 3});
+    uint32_t y = toy_op(graph, "Add", outputs[0], outputs[1], FT_NONE, toy_value(graph, 8, 8));
+    toy_finish(graph, toy_op(graph, "Add", y, outputs[2], FT_NONE, toy_value(graph, 8, 8)), 1, 1);
+    assert_int_equal(plan().activation_bytes, (1 + 3) * 256); /* the input, and three outputs, one in the place of a */
+    options.has_inplace = false;
+    assert_int_equal(plan().activation_bytes, (1 + 4) * 256);
+}
+
 static void what_a_loop_reads_lives_until_it_ends(void **state) {
     (void)state;
     uint32_t loop;
@@ -302,6 +331,8 @@ int main(void) {
         TEST(an_unbound_graph_is_refused),
         TEST(a_real_model_saves_what_pytorch_saves),
         TEST(out_of_memory_is_an_error),
+        TEST(a_negation_makes_its_own_gradient),
+        TEST(every_output_is_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

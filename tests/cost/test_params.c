@@ -60,6 +60,25 @@ static void running_statistics_are_buffers(void **state) {
     assert_buffer(in[4]);
 }
 
+/* Inputs 5 and 6 of an LSTM are its initial states. */
+static void stored_states_of_recurrent_layers_are_buffers(void **state) {
+    (void)state;
+    uint32_t in[7] = {toy_input(graph, 20, 1, 10),
+                      toy_weight(graph, 1, 64, 10),
+                      toy_weight(graph, 1, 64, 16),
+                      toy_weight(graph, 1, 128),
+                      FT_NONE,
+                      toy_weight(graph, 1, 1, 16),
+                      toy_weight(graph, 1, 1, 16)};
+    uint32_t y = toy_value(graph, 20, 1, 1, 16);
+    toy_op_full(graph,
+                &(ft_op){.name = "", .type = "LSTM", .inputs = in, .input_count = 7, .outputs = &y, .output_count = 1});
+    mark(y);
+    for (int i = 1; i < 4; i++) assert_param(in[i]);
+    assert_buffer(in[5]);
+    assert_buffer(in[6]);
+}
+
 static void formula_constants_are_neither(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 1, 8), half = toy_weight(graph, 1), scale = toy_weight(graph, 8);
@@ -198,6 +217,7 @@ static void gradients_begin_at_parameters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(running_statistics_are_buffers),
+        TEST(stored_states_of_recurrent_layers_are_buffers),
         TEST(formula_constants_are_neither),
         TEST(a_learned_scalar_is_recognised_by_its_name),
         TEST(a_bias_of_one_channel_is_a_parameter),

@@ -106,6 +106,52 @@ static void a_transpose_for_a_product_is_a_view(void **state) {
     assert_int_equal(plan().saved_bytes, 2 * BYTES); /* another permutation is a copy */
 }
 
+/* Only the last two axes may change places. */
+static void permutations_that_swap_the_last_two_axes_are_views(void **state) {
+    (void)state;
+    static const struct {
+        int64_t perm[4];
+        size_t count;
+        bool is_view;
+    } cases[] = {{{1, 0}, 2, true},        {{0, 1}, 2, false},       {{0, 2, 1}, 3, true},    {{2, 1, 0}, 3, false},
+                 {{1, 2, 0}, 3, false},    {{0, 1, 2}, 3, false},    {{0, 1, 3, 2}, 4, true}, {{1, 0, 3, 2}, 4, false},
+                 {{0, 2, 3, 1}, 4, false}, {{0, 2, 1, 3}, 4, false}, {{0, 2, 2}, 3, false},   {{0}, 1, false}};
+    uint32_t x = toy_input(graph, 2, 3, 4, 4), t = toy_value(graph, 2, 3, 4, 4);
+    toy_op(graph, "Transpose", x, FT_NONE, FT_NONE, t);
+    toy_finish(graph, toy_op(graph, "MatMul", x, t, FT_NONE, toy_value(graph, 2, 3, 4, 4)), 1, 1);
+    assert_false(pattern_is_transposed_operand(graph, &graph->ops[0])); /* by default all axes are reversed */
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ft_attr perm = {0};
+        ft_error error;
+        assert_int_equal(graph_attr_ints(graph, &perm, "perm", cases[i].perm, cases[i].count, &error), FT_OK);
+        graph->ops[0].attrs = &perm;
+        graph->ops[0].attr_count = 1;
+        assert_int_equal(pattern_is_transposed_operand(graph, &graph->ops[0]), cases[i].is_view);
+    }
+}
+
+static void a_transpose_with_other_readers_is_a_copy(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 4, 4), t = toy_value(graph, 4, 4);
+    toy_op(graph, "Transpose", x, FT_NONE, FT_NONE, t);
+    uint32_t y = toy_op(graph, "MatMul", x, t, FT_NONE, toy_value(graph, 4, 4));
+    toy_finish(graph, toy_op(graph, "Add", y, t, FT_NONE, toy_value(graph, 4, 4)), 1, 1);
+    assert_false(pattern_is_transposed_operand(graph, &graph->ops[0]));
+}
+
+/* An index of one element takes a part out of a tensor; one of a list copies rows. */
+static void a_scalar_index_takes_a_part(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 3, 4), one = toy_tensor(graph, FT_CONSTANT, FT_INT64, TOY_END);
+    uint32_t list = toy_tensor(graph, FT_CONSTANT, FT_INT64, 1, TOY_END);
+    toy_op(graph, "Gather", x, one, FT_NONE, toy_value(graph, 4));
+    toy_op(graph, "Gather", x, list, FT_NONE, toy_value(graph, 1, 4));
+    toy_finish(graph, toy_op(graph, "Gather", toy_weight(graph, 3, 4), one, FT_NONE, toy_value(graph, 4)), 1, 1);
+    assert_true(pattern_is_single_index(graph, &graph->ops[0]));
+    assert_false(pattern_is_single_index(graph, &graph->ops[1]));
+    assert_false(pattern_is_single_index(graph, &graph->ops[2])); /* of a table */
+}
+
 static void quick_gelu_is_not_one_function(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16));
@@ -138,6 +184,9 @@ int main(void) {
         TEST(a_transpose_for_a_product_is_a_view),
         TEST(quick_gelu_is_not_one_function),
         TEST(only_an_average_pool_absorbs_its_pad),
+        TEST(permutations_that_swap_the_last_two_axes_are_views),
+        TEST(a_transpose_with_other_readers_is_a_copy),
+        TEST(a_scalar_index_takes_a_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,42 @@ static void sorting_takes_n_log_n(void **state) {
     assert_int_equal(known_work(0).flops, 3000 * 10); /* log2 1000, rounded up */
 }
 
+static void sorting_follows_its_axis(void **state) {
+    (void)state;
+    static const int64_t axes[] = {0, 1, -1, -2, 5, -5}, steps[] = {4, 10, 10, 4, 10, 10};
+    uint32_t k = toy_tensor(graph, FT_CONSTANT, FT_INT64, 1, TOY_END), x = toy_input(graph, 16, 1000), y = 0;
+    for (int i = 0; i < 6; i++) {
+        y = toy_op(graph, "TopK", x, k, FT_NONE, toy_value(graph, 16, 5));
+        ft_attr axis = toy_int(graph, "axis", axes[i]);
+        toy_attrs(graph, &axis, 1);
+    }
+    toy_finish(graph, y, 1, 1);
+    for (uint32_t i = 0; i < 6; i++) assert_int_equal(known_work(i).flops, 16000 * steps[i]);
+}
+
+/* 3 frames of 64 samples, 33 bins each: the transform has the length of the window, or of the frame that is given. */
+static void transforms_of_frames(void **state) {
+    (void)state;
+    uint32_t signal = toy_input(graph, 2, 128, 1), step = toy_tensor(graph, FT_CONSTANT, FT_INT64, TOY_END), y = 0;
+    for (int i = 0; i < 2; i++) {
+        uint32_t frame = toy_tensor(graph, FT_CONSTANT, FT_INT64, TOY_END);
+        int64_t *values;
+        graph->tensors[frame].value = graph_value_ints(graph, 1, &values);
+        values[0] = 32;
+        uint32_t inputs[] = {signal, step, toy_weight(graph, 64), frame};
+        y = toy_value(graph, 2, 3, 33, 2);
+        toy_op_full(graph, &(ft_op){.name = "",
+                                    .type = "STFT",
+                                    .inputs = inputs,
+                                    .input_count = i == 0 ? 3 : 4,
+                                    .outputs = &y,
+                                    .output_count = 1});
+    }
+    toy_finish(graph, y, 1, 1);
+    assert_int_equal(known_work(0).flops, 5 * 2 * 3 * 64 * 6);
+    assert_int_equal(known_work(1).flops, 5 * 2 * 3 * 32 * 5);
+}
+
 static void fourier_transforms(void **state) {
     (void)state;
     toy_finish(graph, toy_op(graph, "DFT", toy_input(graph, 2, 256, 2), FT_NONE, FT_NONE, toy_value(graph, 2, 256, 2)),
@@ -203,6 +239,8 @@ int main(void) {
         TEST(sums_of_many_operands),
         TEST(resize_by_mode),
         TEST(sorting_takes_n_log_n),
+        TEST(sorting_follows_its_axis),
+        TEST(transforms_of_frames),
         TEST(fourier_transforms),
         TEST(a_scaled_graph_scales_work_but_not_weights),
         TEST(loops_repeat_the_work),
