@@ -12,7 +12,7 @@
 #include "predictor/torch/torch_model.h"
 #include "support/toy.h"
 
-enum { GPU, CPU, DEVICES, GPU_GROUP = DEVICES, CPU_GROUP, COST_ROWS, MEMBERS = 2 };
+enum { GPU, CPU, DEVICES, GPU_GROUP = DEVICES, CPU_GROUP, COST_ROWS, MEMBERS = 3 };
 
 /* One network of one hidden unit and one basis function, with zero weights. */
 typedef struct made_net {
@@ -58,7 +58,7 @@ static void made_open(made *d) {
                                        .typical_batch = 1};
     d->sheets[GPU] = (torch_sheet){true, 100e12, 100e12, 50e12, 25e12, 1e12};
     d->sheets[CPU] = (torch_sheet){false, 1e12, 1e12, 1e12, 1e12, 1e11};
-    d->m = (torch_model){.config = {.hidden = 1, .basis = 1, .members = MEMBERS, .bound = 3},
+    d->m = (torch_model){.config = {.hidden = 1, .basis = 1, .members = 2, .bound = 3},
                          .device_count = DEVICES,
                          .setting_count = DEVICES,
                          .settings = d->settings,
@@ -80,7 +80,7 @@ static void made_open(made *d) {
         }
     }
     for (uint32_t j = 0; j < MEMBERS; j++) {
-        set_costs(d, TORCH_GPU, j, GPU, j == 0 ? 2 : 4);
+        set_costs(d, TORCH_GPU, j, GPU, j == 0 ? 2 : j == 1 ? 4 : 8);
         set_costs(d, TORCH_GPU, j, GPU_GROUP, 3);
     }
 }
@@ -107,9 +107,8 @@ typedef struct outcome {
     uint32_t rows;
 } outcome;
 
-static outcome predict(const made *d, const target_device *target, const ft_request *request, int64_t batch) {
+static outcome predict_graph(const made *d, const target_device *target, const ft_request *request, ft_graph *g) {
     outcome o = {0};
-    ft_graph *g = two_relus(batch);
     model_view view;
     arena memory;
     explanation made_of;
@@ -136,12 +135,26 @@ static outcome predict(const made *d, const target_device *target, const ft_requ
     return o;
 }
 
+static outcome predict(const made *d, const target_device *target, const ft_request *request, int64_t batch) {
+    return predict_graph(d, target, request, two_relus(batch));
+}
+
 static outcome predict_gpu(const made *d, const char *setting, ft_mode mode, int64_t batch) {
     return predict(d, &(target_device){.index = GPU}, &(ft_request){.setting = setting, .mode = mode}, batch);
 }
 
 static bool is_near(double value, double expected) {
     return fabs(value - expected) <= 1e-5 * fabs(expected) + 1e-9;
+}
+
+/* A relu of 250,000 elements, and their mean over the maps: 2 MB and 1.004 MB. */
+static ft_graph *relu_and_mean(int64_t batch) {
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, 1, 1000, 25, 10);
+    uint32_t y = toy_op(g, "Relu", x, FT_NONE, FT_NONE, toy_value(g, 1, 1000, 25, 10));
+    uint32_t z = toy_op(g, "GlobalAveragePool", y, FT_NONE, FT_NONE, toy_value(g, 1, 1000, 1, 1));
+    toy_finish(g, z, batch, 1);
+    return g;
 }
 
 /* Members of 2 and 4 times a cost differ by log 2: the deviation of two numbers is their difference over the root of 2.
@@ -171,6 +184,36 @@ static void times_are_work_times_costs(void **state) {
     made_close(&d);
 }
 
+/* The third member costs 8 times: logarithms log 2 apart have log 2 for their deviation. */
+static void three_members_are_averaged(void **state) {
+    (void)state;
+    made d;
+    made_open(&d);
+    d.m.config.members = 3;
+    outcome o = predict_gpu(&d, NULL, FT_INFER, 256);
+    assert_true(is_near(o.output.value, 2 * 14.0 / 3 * (4 + 2 * 256)));
+    assert_true(is_near(o.output.spread, 0.02 + log(2)));
+    made_close(&d);
+}
+
+/* Launches cost the members 2 and 8, bytes 2. */
+static void different_kernels_are_summed(void **state) {
+    (void)state;
+    made d;
+    made_open(&d);
+    for (uint32_t j = 0; j < 2; j++) {
+        set_costs(&d, TORCH_GPU, j, GPU, 2);
+        d.nets[TORCH_GPU][j].costs[GPU * TORCH_TERMS + TORCH_LAUNCHES] = (float)log(j == 0 ? 2 : 8);
+    }
+    outcome o = predict_graph(&d, &(target_device){.index = GPU}, &(ft_request){0}, relu_and_mean(256));
+    const double bytes = 2 * 2 * 256 + 2 * 1.004 * 256, sums[] = {2 * 2 * 4 + bytes, 2 * 8 * 4 + bytes};
+    assert_int_equal(o.rows, 2);
+    assert_true(is_near(o.parts[0], 5 * 4 + 2 * 2 * 256) && is_near(o.parts[1], 5 * 4 + 2 * 1.004 * 256));
+    assert_true(is_near(o.output.value, (sums[0] + sums[1]) / 2));
+    assert_true(is_near(o.output.spread, 0.02 + log(sums[1] / sums[0]) / sqrt(2)));
+    made_close(&d);
+}
+
 static void multipliers_are_bounded_mixes_of_the_basis(void **state) {
     (void)state;
     made d;
@@ -183,6 +226,10 @@ static void multipliers_are_bounded_mixes_of_the_basis(void **state) {
     }
     double factor = exp(3 * tanh(0.5 * 3 / 3));
     assert_true(is_near(predict_gpu(&d, NULL, FT_INFER, 256).output.value, 2 * 3 * (4 + factor * 2 * 256)));
+    /* Each member has its own basis. */
+    d.nets[TORCH_GPU][1].last_bias[TORCH_MOVED] = 0;
+    const double members[] = {2 * (4 + factor * 2 * 256), 4 * (4 + 2 * 256)};
+    assert_true(is_near(predict_gpu(&d, NULL, FT_INFER, 256).output.value, members[0] + members[1]));
     made_close(&d);
 }
 
@@ -270,6 +317,8 @@ static void small_batches_wait_for_launches(void **state) {
     o = predict_gpu(&d, NULL, FT_INFER, 14); /* 2 * 96 us */
     assert_true(is_near(o.output.value, 192) && is_near(o.output.spread, 0.02 + APART));
     assert_int_equal(o.output.provenance, FT_LEARNED);
+    o = predict_gpu(&d, NULL, FT_INFER, 11); /* 2 * 78 us: more than twice 60, less than three times */
+    assert_int_equal(o.output.provenance, FT_LEARNED);
     /* Compiled, both relus are one kernel of 18 us, and 15 us to launch it. */
     o = predict_gpu(&d, "compile=yes", FT_INFER, 1);
     assert_true(is_near(o.output.value, 18));
@@ -301,6 +350,9 @@ static void large_batches_on_cpus_are_extrapolated(void **state) {
     assert_int_equal(o.output.provenance, FT_EXTRAPOLATED);
     assert_string_equal(o.reason, "batch 4 was not measured on this device; it is extrapolated from smaller ones");
     assert_true(is_near(o.output.spread, 0.02 + 0.1));
+    d.settings[CPU].typical_batch = 2;
+    assert_int_equal(predict(&d, &cpu, &(ft_request){0}, 7).output.provenance, FT_LEARNED);
+    assert_int_equal(predict(&d, &cpu, &(ft_request){0}, 8).output.provenance, FT_EXTRAPOLATED);
     made_close(&d);
 }
 
@@ -324,6 +376,23 @@ static void other_devices_have_the_costs_of_the_group(void **state) {
     assert_int_equal(o.output.provenance, FT_EXTRAPOLATED);
     assert_string_equal(o.reason, "training was not measured on this device; it is extrapolated from another one");
     assert_true(is_near(o.output.spread, 0.02 + 0.02 + 0.1));
+    ft_device_free(other);
+    made_close(&d);
+}
+
+/* Another CPU, of 0.05 TB/s, in the group of the CPU. */
+static void other_cpus_have_the_costs_of_their_group(void **state) {
+    (void)state;
+    static const char *const text =
+        "{\"foretell_device\": 1, \"name\": \"other\", \"kind\": \"cpu\", \"runtime\": \"torch-eager\", "
+        "\"peak_float32_flops\": 1e12, \"bandwidth_bytes_per_s\": 5e10}";
+    made d;
+    made_open(&d);
+    for (uint32_t j = 0; j < MEMBERS; j++) set_costs(&d, TORCH_CPU, j, CPU_GROUP, 5);
+    ft_device *other = NULL;
+    assert_int_equal(device_parse(text, strlen(text), "other.json", &other, NULL), FT_OK);
+    outcome o = predict(&d, &(target_device){.index = FT_NONE, .sheet = other}, &(ft_request){0}, 1);
+    assert_true(is_near(o.output.value, 5 * (0.4 + 40)));
     ft_device_free(other);
     made_close(&d);
 }
@@ -354,6 +423,9 @@ static void models_without_settings_are_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(times_are_work_times_costs),
+                                       cmocka_unit_test(three_members_are_averaged),
+                                       cmocka_unit_test(different_kernels_are_summed),
+                                       cmocka_unit_test(other_cpus_have_the_costs_of_their_group),
                                        cmocka_unit_test(multipliers_are_bounded_mixes_of_the_basis),
                                        cmocka_unit_test(intervals_widen_beyond_the_training_data),
                                        cmocka_unit_test(widths_are_those_of_held_out_architectures),

@@ -141,6 +141,7 @@ static ft_status find_sample(gathering *g, const fit_row *row, uint32_t *number,
     const ft_record *record = &ft_dataset_records(g->set->data)[row->record];
     sample_key key = {.batch = (uint64_t)record->batch, .graph = record->graph, .dtype = record->dtype};
     FT_TRY(row_table_add(&g->samples, &key, number, error));
+    assert(*number <= g->data->graph_count);
     if (*number == g->data->graph_count) g->firsts[g->data->graph_count++] = *row;
     return FT_OK;
 }

@@ -14,6 +14,7 @@ static const size_t TAPE_LIMIT = (size_t)1 << 30;
 
 ft_status gnn_inference_prepare(const gnn_model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
                                 gnn_inference **out, ft_error *error) {
+    assert(column_count > 0);
     uint32_t width = m->kind->has_hidden ? (uint32_t)m->plan.shared.hidden : 0;
     gnn_inference *v = ARENA_NEW(room, gnn_inference);
     if (v == NULL) return FT_NOMEM(error);
@@ -79,6 +80,7 @@ static ft_status run_member(const gnn_model *m, uint32_t number, const gnn_batch
 /* Members are averaged before the label transform is inverted: as logarithms of times, usually. */
 static void average(const gnn_model *m, const gnn_column *columns, uint32_t column_count, gnn_inference *v) {
     double members = m->member_count;
+    assert(m->member_count > 0);
     for (uint32_t c = 0; c < column_count; c++) {
         double mean = v->values[c] / members, variance = fmax(0, v->spread[c] / members - mean * mean);
         double deviation = sqrt(variance * members / fmax(1, members - 1));

@@ -83,6 +83,7 @@ static ft_status finalize(gnn_model *m, ft_error *error) {
 }
 
 ft_status gnn_model_finish(gnn_model *m, ft_status status, void **out, ft_error *error) {
+    assert(status != FT_OK || m != NULL);
     if (status == FT_OK) status = finalize(m, error);
     if (status == FT_OK)
         *out = m;

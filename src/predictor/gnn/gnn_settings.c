@@ -1,5 +1,6 @@
 /* gnn_settings.c - settings of graph networks: those shared by all kinds and those of a kind; defaults, JSON, and the
  * table for searches and ablations. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,6 +214,7 @@ uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room)
     if (!gnn_plan_open(kind, &plan)) return 0;
     gnn_plan_list(kind, &plan, &list);
     uint32_t count = list.key_count + list.choice_count;
+    assert(count > 0);
     for (uint32_t i = 0; i < count && i < room; i++) {
         settings[i] = i < list.key_count ? number_of(&list.keys[i], list.is_whole[i])
                                          : choice_of(&list.choices[i - list.key_count]);

@@ -192,6 +192,7 @@ static tensor *add_distance(const gnn_training *t, tape *tp, tensor *loss, const
 
 static tensor *part_loss(void *user, tape *tp, uint32_t number) {
     gnn_training *t = user;
+    assert(number < MAX_PARTS);
     part *p = &t->parts[number];
     tensor *hidden = NULL;
     p->hidden = t->domains.distance != TUNE_NO_DISTANCE ? &hidden : NULL;

@@ -1,4 +1,5 @@
 /* kernel_config.c - settings of the kernel-sum predictor: two tables of defaults, reading and writing as JSON. */
+#include <assert.h>
 #include <math.h>
 
 #include "predictor/core/settings.h"
@@ -97,6 +98,7 @@ kernel_config kernel_config_robust(const kernel_config *config) {
     kernel_config robust = *config;
     uint32_t steps = (uint32_t)kernel_settings_wide[STEPS].usual, batch = (uint32_t)kernel_settings_wide[BATCH].usual;
     robust.members = config->robust;
+    assert(robust.members <= KERNEL_MAX_MEMBERS);
     robust.hidden = config->hidden < ROBUST_HIDDEN ? config->hidden : ROBUST_HIDDEN;
     robust.steps = config->steps < steps ? config->steps : steps;
     robust.batch = config->batch < batch ? config->batch : batch;

@@ -1,6 +1,7 @@
 /* kernel_model.c - creates, saves and loads a kernel-sum predictor; kernel_predict.c runs it. */
 #include "predictor/kernel/kernel_model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ ft_status kernel_model_new(const kernel_config *config, runtimes *r, uint64_t se
     m->runtimes = *r;
     *r = (runtimes){0};
     m->device_count = m->runtimes.device_count;
+    assert(m->device_count > 0 && config->members > 0);
     m->column = calloc(m->device_count, sizeof *m->column);
     ft_status status = m->column != NULL ? FT_OK : FT_NOMEM(error);
     for (uint32_t d = 0; status == FT_OK && d < m->device_count; d++)
@@ -83,6 +85,7 @@ ft_status kernel_model_save(const void *model, json_t **params, float_block *blo
     bool has_memory = true;
     for (uint32_t i = 0; i < m->runtimes.count; i++) {
         const kernel_side_model *s = &m->sides[i];
+        assert(s->net_count >= s->specialist_count);
         has_memory = has_memory && float_block_add(block, s->scaling.mean, SCALING_FLOATS);
         for (uint32_t j = 0; j < s->net_count; j++)
             has_memory = has_memory && float_block_add(block, s->nets[j].values.values, s->nets[j].values.total_count);

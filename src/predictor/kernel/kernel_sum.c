@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "predictor/core/ensemble.h"
-#include "predictor/core/family_common.h"
 #include "predictor/core/families.h"
+#include "predictor/core/family_common.h"
 #include "predictor/kernel/kernel_model.h"
 
 /* Networks are trained one after the other: the specialist ones runtime by runtime, then the robust ones. */

@@ -179,6 +179,7 @@ static uint32_t count_labels(const kernel_models *models, const uint32_t *indice
 ft_status kernel_training_step(kernel_training *t, double *loss, ft_error *error) {
     const uint32_t *indices = step_models(t);
     uint32_t shards = t->batch < SHARDS ? t->batch : SHARDS;
+    assert(t->descent.done < t->descent.options.steps);
     t->label_count = count_labels(&t->side->train, indices, t->batch);
     for (uint32_t i = 0; i < shards; i++) {
         uint32_t first = (uint32_t)((uint64_t)t->batch * i / shards),

@@ -99,6 +99,7 @@ static void multiply(const float *u, const float *v, uint32_t vectors, float *re
 
 tensor *digraph_pair_rows(tape *t, const digraph_pair *d, tensor *weights, const gnn_batch *batch, const uint32_t *from,
                           const uint32_t *to, segments by_sample) {
+    assert(batch->widths.node_marks == 2 * d->vectors);
     uint32_t count = by_sample.start[by_sample.count], width = 2 * d->vectors;
     float *re = tape_alloc(t, (size_t)count * d->vectors, sizeof *re);
     float *im = tape_alloc(t, (size_t)count * d->vectors, sizeof *im);

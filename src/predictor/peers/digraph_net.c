@@ -216,6 +216,7 @@ static tensor *apply_layer(const pass *p, uint32_t layer, tensor *x) {
     tape *t = p->t;
     const gnn_net *n = p->n;
     tensor *y = digraph_conv_apply(t, &n->convs[layer][0], x, &p->flows.items[0], p->edges[0]);
+    assert(p->flows.count == n->flows);
     if (p->flows.count == 2) {
         tensor *back = digraph_conv_apply(t, &n->convs[layer][1], x, &p->flows.items[1], p->edges[1]);
         y = nn_scale(t, nn_add(t, y, back), 0.5F);

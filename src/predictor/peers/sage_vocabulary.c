@@ -2,6 +2,7 @@
  *
  * Predictor files store rows, not words: the order of this list must not change, and new words are appended. Row 0 is
  * the unknown operator. */
+#include <assert.h>
 #include <string.h>
 
 #include "predictor/peers/sage.h"
@@ -149,6 +150,7 @@ static const char *const words[] = {
 _Static_assert(sizeof words / sizeof words[0] <= SAGE_KINDS, "there are more words than rows");
 
 uint32_t sage_kind_of(const char *word) {
+    assert(word != NULL);
     for (uint32_t i = 1; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(words[i], word) == 0) return i;
     return 0;

@@ -179,6 +179,7 @@ static tensor *product(pass *p, fixed which) {
     if (is_final(p))
         return tape_input(p->t, fixed_rows(hidden, which), fixed_cols(hidden, which),
                           p->net->fixed + p->net->fixed_start[which]);
+    assert(which < FIXED_COUNT);
     if (p->fixed[which] == NULL) p->fixed[which] = make_product(p, which);
     return p->fixed[which];
 }

@@ -1,6 +1,7 @@
 /* leaf_sequence.c - the family "leaf-sequence": the time of a tensor program from the stores of its loop nest, each
  * with its features and its position in the compact tree, by a transformer encoder; after CDMPP. One network serves
  * programs of any number of stores. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -127,6 +128,7 @@ static void extract_store(const float *leaf, const float *gpu, float *values) {
 
 /* Positional encoding of each leaf by its position in the tree, ends of loops counted. */
 static void encode_positions(const ft_program_features *f, float *marks) {
+    assert(f->leaf_count <= f->tree_length);
     for (uint32_t leaf = 0, at = 0; leaf < f->leaf_count; leaf++) {
         while (at < f->tree_length && f->tree[at] != f->node_ids[leaf]) at++;
         for (uint32_t i = 0; i < LEAF_MARKS; i++)

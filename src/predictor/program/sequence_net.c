@@ -184,6 +184,7 @@ static tensor *find_device_times(const gnn_net *n, tape *t, const gnn_batch *b) 
  * of squares. The network predicts a factor for each part (as a logarithm). */
 static tensor *combine_parts(const gnn_net *n, tape *t, tensor *times, tensor *factors) {
     static const float SQUARES = 2 * (float)RES_TIME_UNIT * 0.693147181f;
+    assert(t->has_failed || times == NULL || times->cols == PROGRAM_DEVICE_TIMES);
     tensor *parts = nn_add(t, factors, nn_slice_columns(t, times, RES_TIMES, RES_PARTS));
     return nn_mul_row(t, nn_smooth_max(t, parts, SQUARES), tape_param(t, n->slope));
 }

@@ -1,14 +1,15 @@
 /* task_median.c - the family "task-median": every program of a task is predicted by the median of the task, whatever
  * its schedule; an unknown task by the median over all tasks. A baseline: a predictor that is not better has learned
  * nothing about schedules. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/families.h"
 #include "predictor/core/family_common.h"
 #include "predictor/core/scan.h"
-#include "predictor/core/families.h"
 #include "predictor/program/program_features.h"
 
 /* params: {"tasks": {TASK: [median by device, null where the device has no program of it]}, "all": [...]} */
@@ -74,6 +75,7 @@ static int by_size(const void *a, const void *b) {
 
 /* A new number, or null for an empty list; NULL when out of memory. */
 static json_t *median_of(const json_t *numbers) {
+    assert(json_is_array(numbers));
     size_t count = json_array_size(numbers);
     if (count == 0) return json_null();
     double *values = calloc(count, sizeof *values);

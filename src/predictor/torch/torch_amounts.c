@@ -4,6 +4,7 @@
  * cannot teach: factors by kind of kernel, fresh pages of large blocks, loops that are not vectorised. */
 #include "predictor/torch/torch_setting.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* --- Kinds of kernels on CPUs ------------------------------------------------------------------------------------- */
@@ -98,6 +99,7 @@ void torch_amounts(const torch_row *row, torch_side side, const double anchors[s
     for (uint32_t i = 0; i < TORCH_TERMS; i++)
         amounts[i] = (float)(row->terms[i] * anchors[i] * launches * (torch_term_scales[i] ? batch : 1));
     if (side == TORCH_GPU) return;
+    assert(batch > 0 && launches > 0);
     torch_kind kind = torch_row_kind(row);
     kind_factors factors = factors_of(kind);
     amounts[TORCH_LAUNCHES] *= (float)factors.launches;

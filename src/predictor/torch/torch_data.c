@@ -58,6 +58,7 @@ static uint32_t find_program(gathering *g, const fit_row *row, const torch_setti
     bool is_compiled = setting->is_compiled == TORCH_YES;
     uint32_t *number =
         &g->program_of[(size_t)row->graph * TORCH_PROGRAM_CODES + torch_program_code(is_compiled, precision)];
+    assert(row->graph < ft_dataset_graph_count(g->set->data));
     if (*number == 0) {
         g->firsts[g->data->program_count] = *row;
         g->data->programs[g->data->program_count++] =

@@ -1,5 +1,6 @@
 /* torch_hidden.c - forward pass of the layers that all settings share: from features to the basis of log-multipliers.
  * Used for predictions; torch_net.c has the differentiable pass for training. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "nn/math/gemm.h"
@@ -56,6 +57,7 @@ static void first_layer(const first_inputs *x, uint32_t hidden, const torch_weig
 bool torch_model_hidden(const torch_model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis) {
     uint32_t hidden = m->config.hidden, outputs = m->config.basis * TORCH_TERMS;
     size_t units = (size_t)count * hidden;
+    assert(hidden > 0 && outputs > 0);
     float *room = malloc(((size_t)count * TORCH_FEATURES + 2 * units + GEMM_SCRATCH + 1) * sizeof *room);
     set_flag *flags = malloc(((size_t)count * TORCH_FLAGS + 1) * sizeof *flags);
     if (room == NULL || flags == NULL) {

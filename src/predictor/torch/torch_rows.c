@@ -1,6 +1,7 @@
 /* torch_rows.c - computes terms and features of a kernel per image. */
 #include "predictor/torch/torch_rows.h"
 
+#include <assert.h>
 #include <math.h>
 
 const bool torch_term_scales[TORCH_TERMS] = {
@@ -113,10 +114,12 @@ static void set_sizes(const torch_kernel *k, double batch, torch_precision preci
     bool has_channels = k->kind != TORCH_ATTENTION; /* columns of its products are tokens, in tiles */
     sizes[n++] = has_channels ? evenness(k->in_channels) : 0;
     sizes[n++] = has_channels ? evenness(k->out_channels) : 0;
+    assert(n == TORCH_SIZES);
 }
 
 void torch_row_of(const torch_kernel *kernel, double batch, torch_precision precision, torch_row *row) {
     traffic bytes = traffic_of(kernel, batch, precision);
+    assert(batch > 0 && kernel->kind < TORCH_KINDS);
     *row = (torch_row){0};
     set_terms(kernel, batch, &bytes, row->terms);
     set_sizes(kernel, batch, precision, &bytes, row->features);

@@ -209,6 +209,7 @@ static double distance(const torch_setting *known, const torch_sheet *known_shee
 torch_match torch_setting_nearest(const torch_setting *settings, const torch_sheet *sheets, uint32_t count,
                                   const torch_setting *requested, const torch_sheet *sheet) {
     torch_match best = {.setting = FT_NONE, .distance = INFINITY};
+    assert(count <= TORCH_MAX_SETTINGS);
     for (uint32_t i = 0; i < count; i++) {
         bool is_assumed = false;
         double far = distance(&settings[i], &sheets[settings[i].device], requested, sheet, &is_assumed);

@@ -1,13 +1,14 @@
 /* torch_sum.c - fits the family "torch-sum". torch_kernel.h has the kernels that PyTorch launches, torch_rows.h their
  * terms and features, torch_setting.h the settings, torch_net.h the network, torch_train.h its training, torch_model.h
  * the trained model. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/ensemble.h"
-#include "predictor/core/family_common.h"
 #include "predictor/core/families.h"
+#include "predictor/core/family_common.h"
 #include "predictor/torch/torch_width.h"
 
 /* Networks are trained one after the other: unit u is member u % members of side u / members. */
@@ -37,6 +38,7 @@ static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
     uint32_t members = f->m->config.members;
     torch_side side = (torch_side)(member->index / members);
     torch_training *training;
+    assert(side < TORCH_SIDES);
     if (!has_labels(f->data, side)) return FT_OK;
     for (uint32_t i = 0; f->left_by != NULL && i < f->graph_count; i++)
         f->is_out[i] = f->left_by[i] == member->index % members;

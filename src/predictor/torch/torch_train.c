@@ -173,6 +173,7 @@ static ft_status prepare(torch_training *t, const torch_training_options *option
     t->batch = t->label_count / MIN_STEPS + 1;
     if (t->batch > t->config->batch) t->batch = t->config->batch;
     t->steps_per_epoch = t->label_count / t->batch;
+    assert(t->batch > 0 && t->steps_per_epoch > 0);
     /* Smaller batches carry less information and cost less, so there are more steps. */
     double more = (double)t->config->batch / t->batch,
            max_more = t->config->families ? MAX_EXTRA_STEPS_FAMILIES : MAX_EXTRA_STEPS;

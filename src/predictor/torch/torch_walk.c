@@ -153,6 +153,7 @@ static double smaller(double a, double b) {
 }
 
 static void add_read(const torch_walk *w, uint32_t number, uint32_t tensor, torch_kernel *k) {
+    assert(tensor < w->graph->tensor_count);
     const ft_tensor *t = &w->graph->tensors[tensor];
     bool is_strided = false;
     const ft_tensor *source = view_source(w, t, &is_strided);

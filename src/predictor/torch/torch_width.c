@@ -109,6 +109,7 @@ static bool is_of_side(const width_search *f, const torch_label *label) {
 }
 
 static ft_status infer_member(width_search *f, uint32_t member) {
+    assert(member < f->m->config.members);
     const torch_labels *train = &f->data->train, *valid = &f->data->valid;
     const torch_net *net = &f->m->nets[f->side * f->m->config.members + member];
     torch_infer *infer;
