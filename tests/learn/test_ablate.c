@@ -1,4 +1,4 @@
-/* Leaving one thing out at a time: the difference is what was left out, whatever the seed. */
+/* Tests of ablation: the difference is the effect of the factor that is switched off, for any seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void tells_what_is_lost(void **state) {
     ft_ablate_options o = usual();
     ft_ablation a;
     ablate_well(data, "out", &o, &a);
-    assert_int_equal(a.count, 2); /* what the family names: extra */
+    assert_int_equal(a.count, 2); /* the factor that the family declares: extra */
     assert_string_equal(a.factors[0].name, "all");
     assert_string_equal(a.factors[1].name, "extra=0");
     assert_int_equal(a.factors[1].n, 3);
@@ -84,7 +84,7 @@ static void factors_of_ones_own(void **state) {
     ft_dataset_free(data);
 }
 
-static void wrong_wishes_leave_nothing(void **state) {
+static void wrong_options_leave_no_files(void **state) {
     (void)state;
     static const char *const none[] = {"extra=1"}, *const wrong[] = {"extras=0"};
     ft_dataset *data = toy_data_open("data", NULL);
@@ -115,7 +115,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tells_what_is_lost, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(factors_of_ones_own, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(wrong_wishes_leave_nothing, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(wrong_options_leave_no_files, folder_enter, folder_leave),
     };
     return cmocka_run_group_tests_name("learn/ablate", tests, NULL, NULL);
 }

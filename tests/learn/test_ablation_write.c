@@ -1,4 +1,4 @@
-/* Ablations as documents: table, JSON and CSV say the same, and the JSON is as its schema says. */
+/* Tests of the documents of an ablation: table, JSON and CSV agree, and the JSON matches its schema. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

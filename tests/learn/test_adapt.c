@@ -1,5 +1,4 @@
-/* Tests of adapting: a device that became slower, a device that is new, with few models, from lists, and what is
- * refused. */
+/* Tests of adapting: a device that became slower, a new device, few models, lists of models, and errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,7 +89,7 @@ static void test_scale_is_found(void **state) {
     fitted_free(&f);
 }
 
-/* The file is an ordinary predictor: it says what it is, parts add up, and old devices are as they were. */
+/* The file is an ordinary predictor: its header describes it, parts add up, and old devices do not change. */
 static void check_file(const fitted *f, const char *device, double mape) {
     ft_predictor *p;
     ft_error error;
@@ -171,8 +170,8 @@ static void test_threads_and_seeds(void **state) {
     fitted_free(&f);
 }
 
-/* Networks that are trained further find a device that became twice as slow; other devices keep what they had when the
- * last layers alone are trained. */
+/* Networks that are trained further learn that a device became twice as slow; other devices do not change when only the
+ * last layers are trained. */
 static void test_networks_are_trained_further(void **state) {
     (void)state;
     /* With trees, which other devices keep as well. */
@@ -300,7 +299,7 @@ static ft_predictor *renamed(const fitted *f, const char *name) {
     return p;
 }
 
-/* Records of a device that the data set describes, with the runtime that it says. */
+/* Records of a device whose data sheet, with this runtime, is in the data set. */
 static ft_dataset *described(const char *folder, const char *runtime) {
     char text[256];
     ft_error error;
@@ -341,7 +340,7 @@ static void test_names_that_clash(void **state) {
     fitted_free(&f);
 }
 
-/* What a predictor was trained on is neither learned from nor tested, and what it learned from later is not tested. */
+/* Records of the training are neither learned from nor tested, and records that were adapted to are not tested. */
 static void test_splits(void **state) {
     (void)state;
     ft_train_options options = ft_train_options_default();

@@ -1,5 +1,5 @@
-/* Tests of adapting what a model tells of several metrics, and of measurements that it cannot tell, with a family that
- * is made for it: a factor for each metric and device, times the operators of the graph. */
+/* Tests of adapting one metric of several, and of measurements that cannot be predicted, with a family made for this
+ * test: a factor per metric and device, times the number of operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,8 +77,8 @@ static ft_predictor *open_made(void) {
 
 /* --- The data ------------------------------------------------------------------------------------------------ */
 
-/* Times are twice, bytes three times what the model says of the Adreno; every `unmet_each`-th is of a setting that it
- * never met. */
+/* Times are twice, bytes three times the predictions for the Adreno; every `unmet_each`-th record has a setting that
+ * the model was not trained on. */
 static ft_dataset *measured(const char *folder, const char *device, uint32_t unmet_each) {
     builder *b = made_begin_of(folder, metric_names, METRICS);
     for (uint32_t i = 0; i < NETWORKS; i++) {
@@ -112,7 +112,7 @@ static ft_predictor *open_file(const char *path) {
     return p;
 }
 
-/* What a metric is told to be, for one operator; NaN when it is not told. */
+/* The prediction of a metric for one operator; NaN when it is not supported. */
 static double asked(const ft_predictor *p, const char *metric, const char *device) {
     ft_graph *graph = made_network(7), *bound;
     ft_error error;
@@ -137,7 +137,7 @@ static void assert_near(double value, double expected) {
 
 /* --- Tests --------------------------------------------------------------------------------------------------- */
 
-static void test_what_cannot_be_told_is_left_out(void **state) {
+static void test_unsupported_measurements_are_left_out(void **state) {
     (void)state;
     ft_predictor *from = open_made();
     ft_dataset *data = measured("data", "adreno-640", 3);
@@ -181,7 +181,7 @@ static void test_one_metric_of_several(void **state) {
     assert_near(asked(first, "time_us", "adreno-640"), 10); /* as it was */
     assert_non_null(strstr(ft_predictor_header(first), "\"adapted\""));
 
-    /* Then the other metric, to a device that is new to both: what was learned of the first stays. */
+    /* Then the other metric, on a device that is new to both: the adjustment of the first stays. */
     a = adapt(first, other, &(ft_adapt_options){.budget = 9, .threads = 1}, "b.ftm");
     assert_true(a.devices[0].is_new);
     ft_adaptation_free(&a);
@@ -207,7 +207,7 @@ static void test_one_metric_of_several(void **state) {
     ft_predictor_free(from);
 }
 
-/* Where a known device tells more of a new one than its data sheet, it is where adapting starts. */
+/* A known device that is more similar to the new one than its data sheet is the base. */
 static void test_a_known_device_beats_a_sheet(void **state) {
     (void)state;
     ft_predictor *from = open_made();
@@ -253,7 +253,7 @@ static void test_memory_runs_out(void **state) {
 int main(void) {
     use_only_family(&family_made);
     const struct CMUnitTest tests[] = {
-        TEST(test_what_cannot_be_told_is_left_out),
+        TEST(test_unsupported_measurements_are_left_out),
         TEST(test_one_metric_of_several),
         TEST(test_a_known_device_beats_a_sheet),
         TEST(test_memory_runs_out),

@@ -1,5 +1,5 @@
-/* Tests of leaving a device as it is when its predictor is adapted, with a family that is made for it: a factor for
- * each device, times the operators of the graph. */
+/* Tests of when a known device keeps its predictor, with a family made for this test: a factor per device, times the
+ * number of operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static const family family_made = {.name = "made",
                                    .load = factor_load,
                                    .predict = factor_predict,
                                    .free = factor_free};
-/* One whose absolute errors on the Adreno are usually so large; NaN: its header does not tell. */
+/* A predictor with this expected error on the Adreno in its header; NaN: none. */
 static ft_predictor *open_made(double mape) {
     factor_model m = {.log_factor = {log(10), log(20)}, .device_count = DEVICES};
     json_t *accuracy =
@@ -51,7 +51,7 @@ static ft_predictor *open_made(double mape) {
     return made;
 }
 
-/* What the model says of the Adreno, every so many networks times a factor, with noise of this deviation. */
+/* Predictions for the Adreno, times `factor` for every `every`-th network, with noise of this standard deviation. */
 static ft_dataset *measured_some(const char *folder, const char *device, uint32_t every, double factor, double noise) {
     builder *b = made_begin(folder);
     rng random;
@@ -111,7 +111,7 @@ static void check_documents(const ft_adaptation *a) {
     }
 }
 
-static void test_what_is_known_well_is_kept(void **state) {
+static void test_expected_errors_keep_the_device(void **state) {
     (void)state;
     ft_predictor *from = open_made(2), *made;
     ft_dataset *data = measured("data", devices[0], 1, 0.025);
@@ -128,7 +128,7 @@ static void test_what_is_known_well_is_kept(void **state) {
     ft_metric_result now = asked(made), before = asked(from);
     assert_true(now.value == before.value && now.lo == before.lo && now.hi == before.hi);
     ft_predictor_free(made);
-    a = adapt(from, data, "refit"); /* who asks for it gets it */
+    a = adapt(from, data, "refit"); /* an explicit method is used */
     assert_string_equal(a.devices[0].method, "refit");
     assert_true(a.devices[0].cv_keep <= a.devices[0].cv);
     ft_adaptation_free(&a);
@@ -136,7 +136,7 @@ static void test_what_is_known_well_is_kept(void **state) {
     ft_predictor_free(from);
 }
 
-static void test_without_usual_errors_validation_decides(void **state) {
+static void test_without_expected_errors_validation_decides(void **state) {
     (void)state;
     ft_predictor *from = open_made(NAN);
     ft_dataset *data = measured("data", devices[0], 1, 0.025);
@@ -147,8 +147,8 @@ static void test_without_usual_errors_validation_decides(void **state) {
     ft_predictor_free(from);
 }
 
-/* Worse than usual, better after a refit, adapted before, or new. */
-static void test_what_is_not_kept(void **state) {
+/* Errors larger than expected, better after a refit, adapted before, or new. */
+static void test_devices_that_are_not_kept(void **state) {
     (void)state;
     ft_predictor *from = open_made(2), *again;
     ft_error error;
@@ -178,20 +178,20 @@ static void test_what_is_not_kept(void **state) {
     ft_predictor_free(from);
 }
 
-static void test_usual_errors(void **state) {
+static void test_expected_errors_are_read_from_the_header(void **state) {
     (void)state;
     ft_predictor *from = open_made(4);
-    adapt_expected_error usual;
+    adapt_expected_error expected;
     ft_error error;
-    assert_int_equal(adapt_expected_error_read(from, 0, &usual, &error), FT_OK);
-    assert_true(usual.mape == 4 && fabs(usual.deviation - 3) < 1e-9);
-    assert_true(adapt_error_is_expected(&usual, 4 + 2.32 * 3 / 5, 25) &&
-                !adapt_error_is_expected(&usual, 4 + 2.34 * 3 / 5, 25));
-    assert_int_equal(adapt_expected_error_read(from, 1, &usual, &error), FT_OK); /* of which nothing is told */
-    assert_true(isnan(usual.mape) && adapt_error_is_expected(&usual, 1000, 25));
+    assert_int_equal(adapt_expected_error_read(from, 0, &expected, &error), FT_OK);
+    assert_true(expected.mape == 4 && fabs(expected.deviation - 3) < 1e-9);
+    assert_true(adapt_error_is_expected(&expected, 4 + 2.32 * 3 / 5, 25) &&
+                !adapt_error_is_expected(&expected, 4 + 2.34 * 3 / 5, 25));
+    assert_int_equal(adapt_expected_error_read(from, 1, &expected, &error), FT_OK); /* not in the header */
+    assert_true(isnan(expected.mape) && adapt_error_is_expected(&expected, 1000, 25));
     for (long n = 0;; n++) {
         failing_start(n);
-        ft_status status = adapt_expected_error_read(from, 0, &usual, &error);
+        ft_status status = adapt_expected_error_read(from, 0, &expected, &error);
         if (!failing_stop()) break;
         assert_int_equal(status, FT_ERR_NOMEM);
     }
@@ -201,7 +201,7 @@ static void test_usual_errors(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, folder_enter, folder_leave)
 
 /* Right about most models and far off some: in the mean nothing speaks for a refit, in squares it does. */
-static void test_what_is_far_off_some_is_not_kept(void **state) {
+static void test_large_errors_on_some_models_are_not_kept(void **state) {
     (void)state;
     ft_predictor *from = open_made(2);
     ft_dataset *data = measured_some("data", devices[0], 3, 1.06, 0.002);
@@ -216,11 +216,11 @@ static void test_what_is_far_off_some_is_not_kept(void **state) {
 int main(void) {
     use_only_family(&family_made);
     const struct CMUnitTest tests[] = {
-        TEST(test_what_is_known_well_is_kept),
-        TEST(test_without_usual_errors_validation_decides),
-        TEST(test_what_is_not_kept),
-        TEST(test_what_is_far_off_some_is_not_kept),
-        TEST(test_usual_errors),
+        TEST(test_expected_errors_keep_the_device),
+        TEST(test_without_expected_errors_validation_decides),
+        TEST(test_devices_that_are_not_kept),
+        TEST(test_large_errors_on_some_models_are_not_kept),
+        TEST(test_expected_errors_are_read_from_the_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

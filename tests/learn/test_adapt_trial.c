@@ -1,4 +1,4 @@
-/* What a trial of an adjustment tells of errors. */
+/* Tests of the errors of a trial: means and root mean squares. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

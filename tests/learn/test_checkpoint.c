@@ -1,4 +1,4 @@
-/* Tests of checkpoints: they come back as they were, and nothing else does. */
+/* Tests of checkpoints: a state is read back unchanged, and damaged or foreign files are rejected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,7 +113,7 @@ static void test_no_memory(void **state) {
         failing_start(n);
         ft_status status = checkpoint_write(path, run, "new", 3, &error);
         if (!failing_stop()) break;
-        if (status == FT_OK) break; /* what only helps the disk may fail */
+        if (status == FT_OK) break; /* syncing may fail */
         assert_int_equal(status, FT_ERR_NOMEM);
         expect_state("kept");
     }

@@ -1,4 +1,4 @@
-/* Tests of predictors side by side: which records are compared, who is best, and the documents. */
+/* Tests of comparing predictors: shared records, best scores, and the documents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,7 +159,7 @@ static void test_table_and_csv(void **state) {
     assert_non_null(strstr(text, "4.00*"));
     assert_non_null(strstr(text, "2.00 [2.00, 2.00]\n"));
     free(text);
-    /* Only what tells paths apart is shown. */
+    /* Shared parts of the paths are omitted. */
     const ft_compared_predictor runs[] = {{"runs/one/p.ftm", &a.evaluation}, {"runs/two/p.ftm", &b.evaluation}};
     assert_int_equal(write_to(&text, runs, 2, false, FT_TABLE, &error), FT_OK);
     assert_non_null(strstr(text, "\n  one "));

@@ -1,4 +1,4 @@
-/* Tests of run folders side by side. */
+/* Tests of comparing run folders by their metrics.json. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of distributions that are counted in bins. */
+/* Tests of logarithmic histograms. test_extrapolation.c tests the statistics of data sets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void test_quantiles(void **state) {
     free(s);
 }
 
-/* Small whole numbers come out as they went in, what cannot be counted is left out, and no number is too large. */
+/* Small integers are exact, values that are not positive and finite are ignored, and no value is too large. */
 static void test_numbers(void **state) {
     (void)state;
     log_histogram *s = spread_new();

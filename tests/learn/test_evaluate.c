@@ -84,7 +84,7 @@ static void test_errors_are_found(void **state) {
     assert_true(fabs(e.scores[0].width90 - 100 * (exp(0.25) - exp(-0.25))) < 1e-3);
     assert_string_equal(e.scores[5].device, "cortex-a76");
     assert_true(fabs(e.scores[5].mape - 20) < 1e-4 && fabs(e.scores[5].bias + 20) < 1e-4);
-    assert_true(e.scores[5].acc10 == 0 && isnan(e.scores[5].coverage90)); /* nobody calibrated it */
+    assert_true(e.scores[5].acc10 == 0 && isnan(e.scores[5].coverage90)); /* not calibrated */
     ft_evaluation_free(&e);
     ft_evaluation_free(&e);
     ft_evaluation_free(NULL);

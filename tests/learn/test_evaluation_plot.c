@@ -1,5 +1,4 @@
-/* Tests that pictures of evaluations are drawn, always the same, and of any cases. What they look like is for people to
- * judge. */
+/* Tests of evaluation plots: deterministic, and drawn for any cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +70,7 @@ static void test_same_bytes(void **state) {
         char *a = read_file(first, &first_size), *b = read_file(second, &second_size);
         assert_true(first_size > 10000);
         assert_int_equal(first_size, second_size);
-        if (i == 1) assert_memory_equal(a, b, first_size); /* cairo numbers what is in an SVG on and on */
+        if (i == 1) assert_memory_equal(a, b, first_size); /* cairo numbers the elements of an SVG across files */
         free(a);
         free(b);
     }

@@ -1,4 +1,4 @@
-/* Tests of scores by device and family, and of the cases that are furthest off. */
+/* Tests of scores by device and model family, and of the cases with the largest errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of the three documents of an evaluation; the JSON has to fit docs/schema/evaluation.schema.json. */
+/* Tests of the three documents of an evaluation; the JSON must match docs/schema/evaluation.schema.json. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

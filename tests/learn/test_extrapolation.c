@@ -1,4 +1,4 @@
-/* Tests of the pictures and tables of an extrapolation: a predictor from small models, asked about larger ones. */
+/* Tests of the plots and tables of an extrapolation: a predictor trained on small models, evaluated on larger ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void check_files(bool is_known) {
     ft_error error;
     open_all(&f);
     if (plot(&f, is_known, "x", &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(plot(&f, is_known, "x", &error), FT_OK); /* again: over what is there */
+    assert_int_equal(plot(&f, is_known, "x", &error), FT_OK); /* again: files are overwritten */
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) assert_int_equal(access(names[i], F_OK), 0);
     char *cases = read_text("x/cases.csv"), *features = read_text("x/features.csv");
     assert_int_equal(count_lines(cases), 1 + NETWORKS);

@@ -1,4 +1,4 @@
-/* Tests of filters: what is too noisy, too short or too long is neither learned from nor tested on. */
+/* Tests of filters: noisy, short and long records are neither learned from nor tested on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static uint32_t left_out(const ft_dataset *data, ft_time_filter filter) {
     return count;
 }
 
-static void records_are_told_apart(void **state) {
+static void records_are_rejected_by_noise_and_time(void **state) {
     (void)state;
     ft_dataset *data = measured();
     assert_int_equal(left_out(data, (ft_time_filter){0}), 0);
@@ -51,7 +51,7 @@ static void records_are_told_apart(void **state) {
     ft_dataset_free(data);
 }
 
-static void splits_lose_records(void **state) {
+static void rejected_records_are_unused_in_splits(void **state) {
     (void)state;
     ft_dataset *data = measured();
     ft_split split;
@@ -123,8 +123,8 @@ static void runs_and_evaluations_are_filtered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(records_are_told_apart),
-        TEST(splits_lose_records),
+        TEST(records_are_rejected_by_noise_and_time),
+        TEST(rejected_records_are_unused_in_splits),
         TEST(runs_and_evaluations_are_filtered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

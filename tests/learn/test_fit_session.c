@@ -1,5 +1,4 @@
-/* Tests of what a fit sees of its run: the state comes back, goes to the disk when it is time, and progress is one
- * line. */
+/* Tests of the session of a fit: states are restored and written at intervals, and progress covers the whole run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

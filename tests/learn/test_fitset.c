@@ -1,4 +1,4 @@
-/* Tests of the rows that a fit gets: by part, with labels, devices in order, and calibration kept apart. */
+/* Tests of the rows of a fit: by part, with labels, sorted devices, and separate calibration rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of conformal quantiles: the right rank, devices apart, too few rows together, coverage on new rows. */
+/* Tests of conformal quantiles (rank, devices, pooling of few rows, coverage on new rows) and of the bootstrap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

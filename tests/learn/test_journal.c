@@ -1,4 +1,4 @@
-/* Journals: what is written comes back, wherever the file was cut off; what is of another search is refused. */
+/* Tests of journals: entries are read back, also from a truncated file; a journal of another search is an error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,7 +136,7 @@ static void cut_anywhere_it_goes_on(void **state) {
     input_close(&in);
 }
 
-static void damage_is_told(void **state) {
+static void damage_is_reported_by_line(void **state) {
     (void)state;
     static const struct {
         const char *text, *message;
@@ -187,7 +187,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(others_are_refused, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(full_disk_is_told_with_its_place, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(cut_anywhere_it_goes_on, folder_enter, folder_leave),
-        cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(damage_is_reported_by_line),
         cmocka_unit_test_setup_teardown(memory_may_run_out, folder_enter, folder_leave)};
     return cmocka_run_group_tests_name("learn/journal", tests, NULL, NULL);
 }

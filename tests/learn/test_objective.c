@@ -1,4 +1,4 @@
-/* The number that a search makes smaller, out of what runs say of themselves. */
+/* Tests of the objective of a search, read from the metrics.json of a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void is_the_mean_over_devices(void **state) {
     assert_true(value == 50);
 }
 
-static void what_is_absent_is_told(void **state) {
+static void missing_scores_are_errors(void **state) {
     (void)state;
     double value;
     ft_error error;
@@ -48,7 +48,7 @@ static void what_is_absent_is_told(void **state) {
     assert_int_equal(objective_of_run("nowhere", "valid", &score_fields[0], &value, &error), FT_ERR_IO);
 }
 
-static void scores_have_a_better_end(void **state) {
+static void only_scores_with_an_optimum_are_objectives(void **state) {
     (void)state;
     const score_field *field;
     ft_error error;
@@ -63,7 +63,7 @@ static void scores_have_a_better_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_mean_over_devices),
-                                       cmocka_unit_test(what_is_absent_is_told),
-                                       cmocka_unit_test(scores_have_a_better_end)};
+                                       cmocka_unit_test(missing_scores_are_errors),
+                                       cmocka_unit_test(only_scores_with_an_optimum_are_objectives)};
     return cmocka_run_group_tests_name("learn/objective", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests of rank correlations: small ones by hand, larger ones against what scipy 1.10 (spearmanr, kendalltau) gives. */
+/* Tests of rank correlations: small ones by hand, larger ones against scipy 1.10 (spearmanr, kendalltau). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ static double pairs_apart(const double *x, const double *y, uint32_t count, doub
 static void test_pairs_apart(void **state) {
     (void)state;
     const double x[] = {102, 100, 300, 200}, y[] = {1, 2, 4, 4};
-    /* 100 and 102 are the wrong way round, 200 and 300 are told to be the same. */
+    /* 100 and 102 are the wrong way round, 200 and 300 are tied. */
     assert_near(pairs_apart(x, y, 4, 1), 4.5 / 6, 1e-12);
     assert_near(pairs_apart(x, y, 4, 1.05), 4.5 / 5, 1e-12);
     assert_near(pairs_apart(x, y, 4, 1.6), 1, 1e-12);

@@ -1,4 +1,4 @@
-/* Tests of run folders: what appears when, what may be replaced, and that nothing else is ever touched. */
+/* Tests of run folders: when files appear, which runs may be replaced, and that no other file is touched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static void put(const char *path, const char *text) {
     assert_int_equal(outfile_write(path, text, strlen(text), &error), FT_OK);
 }
 
-/* Writes what a complete run has, and ends it. */
+/* Writes the files of a complete run, and finishes it. */
 static void complete(run_folder *run, const char *predictor) {
     ft_error error;
     run_log(run, json_pack("{s:s}", "event", "start"));

@@ -1,4 +1,4 @@
-/* Tests of the settings of a family: from JSON and from single ones, in one order whatever they came in. */
+/* Tests of the settings of a family: from JSON and from key=value items, in sorted order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

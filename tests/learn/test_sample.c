@@ -1,5 +1,5 @@
-/* Tests of choosing models to measure: every method chooses different ones, the same for any number of threads; what
- * it writes can be read again; and what is refused. */
+/* Tests of choosing models to measure: every method chooses different models, the same for any number of threads; lists
+ * can be read back; and errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +125,7 @@ static void test_lists_lead_to_adapting(void **state) {
     fitted_free(&f);
 }
 
-/* Names are what has to be measured, so they and the reasons go on in the next line instead of being cut. */
+/* Names and reasons are needed in full, so they wrap instead of being truncated. */
 static void test_narrow_tables_cut_nothing(void **state) {
     (void)state;
     ft_error error;

@@ -1,4 +1,4 @@
-/* Tests of tasks of tensor programs as what is chosen, measured and held out as a whole. */
+/* Tests of sampling units (tasks of tensor programs are selected and held out whole) and of lists of models. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +125,7 @@ static double error_after(const ft_predictor *from, const ft_dataset *data, cons
     return mape;
 }
 
-/* A network that is trained further knows the device by itself, and is never tested on what it learned from. */
+/* A network that is trained further supports the device, and is never tested on records that it learned from. */
 static void check_adapted(const ft_dataset *data) {
     ft_predictor *adapted = NULL;
     ft_error error;
@@ -148,7 +148,7 @@ static void tasks_are_chosen_and_learned_whole(void **state) {
     write_list(from, data, "list.csv");
     ft_adapt_options options = {.models = "list.csv", .method = "scale", .threads = 1};
     error_after(from, data, &options, NULL);
-    /* One step changes next to nothing, but what the device is off by all in all is not for training to find. */
+    /* One step changes very little, but the median ratio of the device is removed before training. */
     options.method = "tune-all";
     options.steps = 1;
     double before, untrained = error_after(from, data, &options, &before);

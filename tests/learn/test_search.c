@@ -16,7 +16,7 @@ enum { TRIALS = 40, GENERATION = 9, ROOM = 4096 };
 
 static const char text[] = "{\"x\": \"real:0..1\", \"y\": \"real:0..1\"}";
 
-/* Little effort tells the loss with an error that depends on the trial alone. */
+/* On lower rungs the loss has an error that depends on the trial alone. */
 static double loss_of(const search *s, search_job job) {
     const double *v = s->trials[job.trial].values;
     if (job.trial % 13 == 5) return NAN;
@@ -144,7 +144,7 @@ static void shares_grow_to_one(void **state) {
     assert_true(halving_share(1, 3, 4) == 0.25);
 }
 
-static void the_best_go_on(void **state) {
+static void the_best_are_promoted(void **state) {
     (void)state;
     const double losses[] = {5, 1, NAN, 3, 2, 9, 8, 7, 6};
     bool is_promoted[9];
@@ -152,7 +152,7 @@ static void the_best_go_on(void **state) {
     for (int i = 0; i < 9; i++) assert_int_equal(is_promoted[i], i == 1 || i == 3 || i == 4);
 }
 
-static void one_at_least_but_none_that_failed(void **state) {
+static void at_least_one_is_promoted_unless_all_failed(void **state) {
     (void)state;
     const double two[] = {4, 3}, none[] = {NAN, NAN, NAN}, few[] = {NAN, NAN, NAN, NAN, NAN, NAN, 2, NAN, NAN};
     bool is_promoted[9];
@@ -176,7 +176,7 @@ static void a_share_of_the_rung_is_promoted(void **state) {
     for (uint32_t rung = 0; rung < 4; rung++) assert_true(halving_share(rung, 4, 2) == (double)(1 << rung) / 8);
 }
 
-static void of_equal_ones_the_first(void **state) {
+static void of_equal_losses_the_first_is_promoted(void **state) {
     (void)state;
     const double same[] = {1, 1, 1, 1, 1, 1};
     bool is_promoted[6];
@@ -250,10 +250,10 @@ int main(void) {
         cmocka_unit_test(finds_a_good_place),
         cmocka_unit_test(all_may_fail),
         cmocka_unit_test(shares_grow_to_one),
-        cmocka_unit_test(the_best_go_on),
-        cmocka_unit_test(one_at_least_but_none_that_failed),
+        cmocka_unit_test(the_best_are_promoted),
+        cmocka_unit_test(at_least_one_is_promoted_unless_all_failed),
         cmocka_unit_test(a_share_of_the_rung_is_promoted),
-        cmocka_unit_test(of_equal_ones_the_first),
+        cmocka_unit_test(of_equal_losses_the_first_is_promoted),
         cmocka_unit_test(trials_are_ranked_by_their_loss_on_the_last_rung),
         cmocka_unit_test(the_highest_rung_decides),
     };

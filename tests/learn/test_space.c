@@ -1,4 +1,4 @@
-/* Search spaces: what is read, what is refused, what is drawn, and the settings that points stand for. */
+/* Tests of search spaces: parsing, errors, drawing points, and converting points to settings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

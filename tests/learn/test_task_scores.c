@@ -1,4 +1,4 @@
-/* Orders within tasks, by hand. */
+/* Tests of ranking scores within tasks, with values computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 enum { RECORDS = 9 };
 
-/* Six programs of one task, two of another, and a model alone; then what was predicted for them. */
+/* Six programs of one task, two of another, and a single model; then their predictions. */
 static const made_record measured[RECORDS] = {
     {.network = 0, .name = "a", .time_us = 10}, {.network = 1, .name = "a", .time_us = 20},
     {.network = 2, .name = "a", .time_us = 30}, {.network = 3, .name = "a", .time_us = 40},

@@ -201,8 +201,8 @@ static void waiting_points_count_as_bad(void **state) {
 }
 
 /* The best fifth, rounded up, is good: 3 of 11, 2 of 10. The third and the fourth best point have choice 1, all others
- * choice 0. Of 11 points the ratio is (3.25 / 4) / (4.5 / 9) for choice 1 and (4.75 / 4) / (13.5 / 9) for choice 0; of 10
- * points it is (1.5 / 3) / (6 / 9) and (4.5 / 3) / (12 / 9). */
+ * choice 0. Of 11 points the ratio is (3.25 / 4) / (4.5 / 9) for choice 1 and (4.75 / 4) / (13.5 / 9) for choice 0; of
+ * 10 points it is (1.5 / 3) / (6 / 9) and (4.5 / 3) / (12 / 9). */
 static void the_best_fifth_is_good(void **state) {
     (void)state;
     static const double one = 1, zero = 0;

@@ -1,5 +1,5 @@
-/* Tests of training from beginning to end, with a family that is known only here: the same bytes whatever the number
- * of threads, whenever it is stopped and however; and nothing half written when something is wrong. */
+/* Tests of training with a family made for this test: the same bytes for any number of threads and any interruptions,
+ * and no partial files after errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -316,7 +316,7 @@ static void test_cancelled_and_resumed(void **state) {
             stopped.is_resumed = true;
             steps_made = 0;
             train_well(data, "run", &stopped);
-            assert_int_equal(steps_made, n < STEPS ? STEPS - n : 0); /* what was done is not done again */
+            assert_int_equal(steps_made, n < STEPS ? STEPS - n : 0); /* finished steps are not repeated */
         }
         expect_same_run("whole", "run");
         assert_int_equal(system("rm -r run"), 0);
@@ -333,7 +333,7 @@ static void test_stopped_again_and_again(void **state) {
     ft_status status = FT_ERR_CANCELLED;
     options.progress = stop_later;
     for (int n = 0; status != FT_OK; n++) {
-        int left = 2; /* one step, or one piece of what comes after */
+        int left = 2; /* one step, or one later stage */
         ft_error error;
         options.user = &left;
         if (n > 20) options.progress = NULL;
@@ -492,7 +492,7 @@ static void expect_failure(const ft_dataset *data, const ft_train_options *optio
     assert_int_equal(folder_count("run"), -1);
 }
 
-static void test_bad_wishes(void **state) {
+static void test_wrong_options(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", NULL);
     const ft_train_options options = usual();
@@ -653,7 +653,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_damaged_checkpoint, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_other_data_or_options, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_replacing, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(test_bad_wishes, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_wrong_options, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_metric_of_the_family, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_intervals_of_the_family, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_too_little_data, folder_enter, folder_leave),

@@ -1,4 +1,4 @@
-/* Tests of what comes out of a run when a model tells several metrics, and when it is tested on what it cannot tell. */
+/* Tests of the output of a run whose model predicts several metrics, and of test records that it does not support. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,7 @@ static void one_model_of_two_metrics(void **state) {
     ft_dataset_free(data);
 }
 
-static void answers_have_both(void **state) {
+static void results_have_both_metrics(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", &(toy_data){.has_memory = true});
     const ft_train_options options = usual("digraph", "peak_bytes,time_us");
@@ -163,7 +163,7 @@ static void families_of_one_metric(void **state) {
 }
 
 /* Of the family that is tested, every second model was measured with a setting that training has not. */
-static void what_it_cannot_tell_is_counted(void **state) {
+static void unsupported_records_are_counted(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", &(toy_data){.odd_every = 6});
     const ft_train_options options = usual("seernet", "time_us");
@@ -189,9 +189,9 @@ static void what_it_cannot_tell_is_counted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(one_model_of_two_metrics),
-        IN_FOLDER(answers_have_both),
+        IN_FOLDER(results_have_both_metrics),
         IN_FOLDER(families_of_one_metric),
-        IN_FOLDER(what_it_cannot_tell_is_counted),
+        IN_FOLDER(unsupported_records_are_counted),
     };
     return cmocka_run_group_tests_name("learn/train_output", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* A search from beginning to end: it finds what it should, the number of workers makes no difference, and it goes on
- * from wherever it was stopped. */
+/* Tests of searches: the best settings are found, the number of workers does not matter, and a search can be resumed at
+ * any point. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,7 +209,7 @@ static void expect_refused(const ft_dataset *data, const ft_tune_options *option
     assert_int_equal(folder_count("refused"), -1);
 }
 
-static void wrong_wishes_leave_nothing(void **state) {
+static void wrong_options_leave_no_files(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", NULL);
     const char *range = "gian=real:0..1";
@@ -315,7 +315,7 @@ static void time_may_be_up(void **state) {
     ft_dataset_free(data);
 }
 
-/* Each allocation in turn: no crash, no leak, and what is on the disk can be gone on with. */
+/* Each allocation in turn: no crash, no leak, and the search can be resumed. */
 static void memory_may_run_out(void **state) {
     (void)state;
     toy_data few = {.graph_count = 20};
@@ -349,7 +349,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(stopped_and_resumed, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(nothing_is_trained_twice, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(a_cut_journal_goes_on, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(wrong_wishes_leave_nothing, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(wrong_options_leave_no_files, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(other_searches_are_refused, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(documents_agree, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(time_may_be_up, folder_enter, folder_leave),
