@@ -23,7 +23,7 @@ typedef struct timed_kind {
     const char *sample; /* what a sample is called: "graph" */
     uint32_t samples;   /* in a batch */
     gnn_net *(*build)(const gnn_plan *plan, params *p);
-    ft_status (*settle)(gnn_net *net, const params *values, ft_error *error); /* NULL: nothing */
+    ft_status (*finalize)(gnn_net *net, const params *values, ft_error *error); /* NULL: nothing */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
     void (*make)(rng *r, arena *memory, gnn_sample *sample);
     const float *column_values; /* what is known of the devices; NULL where the network is not told */
@@ -181,7 +181,7 @@ static void time_asking(network *n, int steps) {
     double *ms = new_times(steps);
     make_data(&d, n);
     join(&d, 0, 1, &one);
-    if (n->kind->settle != NULL) must(n->kind->settle(n->net, &n->values, &error), &error);
+    if (n->kind->finalize != NULL) must(n->kind->finalize(n->net, &n->values, &error), &error);
     must(tape_new(&n->values, MEMORY, &t, &error), &error);
     for (int i = -WARM_UP; i < steps; i++) {
         double started = now_ms();

@@ -106,12 +106,12 @@ static void compare(const char *layer, digraph_options options) {
     copy_parameters(layer, &p);
     assert_int_equal(tape_new(&p, 1 << 24, &t, NULL), FT_OK);
     tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = digraph_forward(net, t, &batch);
+    const tensor *predicted = digraph_forward(net, t, &batch);
     const matrix *expected = find(layer, ".", "out");
-    assert_non_null(said);
+    assert_non_null(predicted);
     for (int i = 0; i < 4; i++)
-        if (!(fabsf(said->data[i] - expected->values[i]) < 1e-4F * (1 + fabsf(expected->values[i]))))
-            fail_msg("%s: output %d is %g, PyTorch has %g", layer, i, (double)said->data[i],
+        if (!(fabsf(predicted->data[i] - expected->values[i]) < 1e-4F * (1 + fabsf(expected->values[i]))))
+            fail_msg("%s: output %d is %g, PyTorch has %g", layer, i, (double)predicted->data[i],
                      (double)expected->values[i]);
     tape_free(t);
     free(net);

@@ -94,9 +94,9 @@ static void reductions_count_bank_conflicts(void **state) {
     const lowered s = lower_record("tests/program/schedules.jsonl", 5);
     float demand[PROGRAM_DEMANDS];
     program_demand(&s.f, demand);
-    double turns = amount(&s, 3, "outer_prod"), fill = 3.0 / 32, shared = 0;
+    double trips = amount(&s, 3, "outer_prod"), fill = 3.0 / 32, shared = 0;
     for (uint32_t i = 0; i < s.f.leaf_count; i++) shared += 32 * amount(&s, i, "shared.write.requests");
-    shared += turns / fill * fmin(exp2(feature(&s.f, 3, "unrolled.cycles")), exp2(feature(&s.f, 3, "window64.cycles")));
+    shared += trips / fill * fmin(exp2(feature(&s.f, 3, "unrolled.cycles")), exp2(feature(&s.f, 3, "window64.cycles")));
     assert_true(fabs(exp2(demand[DEMAND_SHARED]) - 1 - shared) < 0.01 * shared);
     close_program(&s);
 }

@@ -93,13 +93,13 @@ static void families_learn_tilings(void **state) {
 /* --- A device that was not measured ----------------------------------------------------------------------- */
 
 static ft_status predict(const ft_predictor *predictor, const ft_graph *bound, const char *device,
-                         ft_metric_result *says) {
+                         ft_metric_result *result) {
     ft_error error;
     ft_result answer;
     ft_request request = {.device = device};
     ft_status status = ft_predictor_predict(predictor, bound, &request, &answer, &error);
     if (status == FT_OK) {
-        *says = answer.metrics[0];
+        *result = answer.metrics[0];
         ft_result_free(&answer);
     }
     return status;

@@ -131,10 +131,10 @@ static tensor *spelled_out(const made *m) {
     tensor *e = encode(m, "edge.encoder", tape_input(t, b->edges, SEERNET_EDGE_VALUES, b->edge_values));
     tensor *u = encode(m, "graph.encoder", nn_concat_columns(t, 2, graph));
     tensor *z = weigh(m, "score", v), *node_u = nn_gather(t, u, m->sample_of, b->nodes);
-    tensor *said[] = {e, nn_gather(t, v, b->from, b->edges), nn_gather(t, v, b->to, b->edges),
-                      nn_gather(t, node_u, b->to, b->edges)};
-    tensor *heard = nn_segment_mean(t, mlp(m, "edge", 4, said), b->edges_into);
-    tensor *node[] = {heard, nn_add(t, v, nn_gather(t, z, m->sample_of, b->nodes)), node_u};
+    tensor *inputs[] = {e, nn_gather(t, v, b->from, b->edges), nn_gather(t, v, b->to, b->edges),
+                        nn_gather(t, node_u, b->to, b->edges)};
+    tensor *messages = nn_segment_mean(t, mlp(m, "edge", 4, inputs), b->edges_into);
+    tensor *node[] = {messages, nn_add(t, v, nn_gather(t, z, m->sample_of, b->nodes)), node_u};
     v = mlp(m, "node", 3, node);
     z = nn_add(t, weigh(m, "score.after", v), z);
     z = layer(m, "global.2", layer(m, "global.1", layer(m, "global.0", z, ACT_RELU), ACT_RELU), ACT_NONE);
@@ -147,14 +147,14 @@ static tensor *spelled_out(const made *m) {
 
 /* --- Tests ---------------------------------------------------------------------------------------------------- */
 
-static float *run(made *m, bool is_spelled_out, float *said) {
+static float *run(made *m, bool is_direct, float *predicted) {
     static const float targets[SAMPLES * OUTPUTS] = {1, -2, 3, 0.5f, -1, 2};
     const loss_options options = {.kind = LOSS_MSE, .scale = 1};
     ft_error error;
     tape_begin(m->t, TAPE_TRAIN, 0, 0);
-    tensor *y = is_spelled_out ? spelled_out(m) : seernet_forward(m->net, m->t, &m->batch);
+    tensor *y = is_direct ? spelled_out(m) : seernet_forward(m->net, m->t, &m->batch);
     assert_int_equal(tape_status(m->t, &error), FT_OK);
-    memcpy(said, y->data, SAMPLES * OUTPUTS * sizeof *said);
+    memcpy(predicted, y->data, SAMPLES * OUTPUTS * sizeof *predicted);
     tape_backward(m->t, nn_loss(m->t, y, targets, &options));
     float *gradient = malloc(m->values.total_count * sizeof *gradient);
     memcpy(gradient, tape_gradient(m->t), m->values.total_count * sizeof *gradient);
@@ -184,16 +184,16 @@ static void test_finalized(void **state) {
     made m;
     make(2, &m);
     ft_error error;
-    float before[SAMPLES * OUTPUTS], said[SAMPLES * OUTPUTS];
+    float before[SAMPLES * OUTPUTS], predicted[SAMPLES * OUTPUTS];
     for (int round = 0; round < 3; round++) {
         if (round == 1) assert_int_equal(seernet_finalize(m.net, &m.values, &error), FT_OK);
         tape_begin(m.t, round == 2 ? TAPE_TRAIN : TAPE_INFER, 0, 0);
         if (round == 2) m.values.values[0] += 1; /* of the encoder of nodes */
         const tensor *y = seernet_forward(m.net, m.t, &m.batch);
-        memcpy(round == 0 ? before : said, y->data, sizeof said);
+        memcpy(round == 0 ? before : predicted, y->data, sizeof predicted);
         if (round == 0) continue;
         double away = 0;
-        for (int i = 0; i < SAMPLES * OUTPUTS; i++) away = fmax(away, fabs((double)(said[i] - before[i])));
+        for (int i = 0; i < SAMPLES * OUTPUTS; i++) away = fmax(away, fabs((double)(predicted[i] - before[i])));
         assert_true(round == 1 ? away < 1e-4 : away > 1e-3);
     }
     made_free(&m);
