@@ -1,11 +1,13 @@
+/* ethos_u.c - the family "ethos-u": saving, loading and predicting; ethos_u_fit.c fits it. */
 #include "predictor/npu/ethos_u.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/core/family_common.h"
 #include "predictor/core/families.h"
+#include "predictor/core/family_common.h"
 
 static const char *const metric_names[] = {
     [ETHOS_TIME] = "time_us",    [ETHOS_CYCLES] = "total_cycles", [ETHOS_ENGINE] = "npu_cycles",
@@ -21,14 +23,14 @@ bool ethos_metric_find(const char *name, ethos_metric *metric) {
     return false;
 }
 
-ft_status ethos_take_devices(ethos_model *m, const char *const *devices, uint32_t count, ft_error *error) {
+ft_status ethos_set_devices(ethos_model *m, const char *const *devices, uint32_t count, ft_error *error) {
     if (count > NPU_ARCHS)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "%u devices; there are %d Ethos-U", count, NPU_ARCHS);
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "has %u devices, but there are only %d Ethos-U", count, NPU_ARCHS);
     m->device_count = count;
     for (uint32_t i = 0; i < count; i++) {
         m->archs[i] = npu_arch_find(devices[i]);
         if (m->archs[i] == NULL)
-            return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is no Ethos-U, which is all that this family knows",
+            return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is not an Ethos-U, the only devices of this family",
                            devices[i]);
     }
     return FT_OK;
@@ -38,12 +40,12 @@ ft_status ethos_take_devices(ethos_model *m, const char *const *devices, uint32_
 
 static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
     const ethos_model *m = model;
-    float codes[COMPRESSION_TERMS], stores[STORE_PRICES];
+    float codes[COMPRESSION_TERMS], stores[STORE_TERMS];
     for (int i = 0; i < COMPRESSION_TERMS; i++) codes[i] = (float)m->codes.unit_bytes[i];
     bool is_added = float_block_add(block, codes, COMPRESSION_TERMS);
     for (uint32_t d = 0; d < m->device_count && is_added; d++) {
-        for (int i = 0; i < STORE_PRICES; i++) stores[i] = (float)m->stores[d][i];
-        is_added = float_block_add(block, stores, STORE_PRICES);
+        for (int i = 0; i < STORE_TERMS; i++) stores[i] = (float)m->stores[d][i];
+        is_added = float_block_add(block, stores, STORE_TERMS);
     }
     if (!is_added) return FT_NOMEM(error);
     *params = json_object();
@@ -53,24 +55,25 @@ static ft_status save(const void *model, json_t **params, float_block *block, ft
     return FT_NOMEM(error);
 }
 
-static ft_status take_metric(const json_t *params, ethos_metric *metric, ft_error *error) {
+static ft_status parse_metric(const json_t *params, ethos_metric *metric, ft_error *error) {
     const char *name = json_string_value(json_object_get(params, "metric"));
     if (name != NULL && ethos_metric_find(name, metric) && json_object_size(params) == 1) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "expected one parameter, a metric that 'ethos-u' knows");
+    return ft_fail(error, FT_ERR_DAMAGED, "must have one parameter, a metric of 'ethos-u'");
 }
 
 static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
                       uint32_t device_count, void **out, ft_error *error) {
     ethos_model m = {0};
-    FT_TRY(take_metric(params, &m.metric, error));
-    FT_TRY(ethos_take_devices(&m, devices, device_count, error));
-    size_t expected = COMPRESSION_TERMS + (size_t)device_count * STORE_PRICES;
-    if (count != expected) return ft_fail(error, FT_ERR_DAMAGED, "has %zu prices; expected %zu", count, expected);
+    FT_TRY(parse_metric(params, &m.metric, error));
+    FT_TRY(ethos_set_devices(&m, devices, device_count, error));
+    size_t expected = COMPRESSION_TERMS + (size_t)device_count * STORE_TERMS;
+    if (count != expected)
+        return ft_fail(error, FT_ERR_DAMAGED, "has %zu unit costs, but %zu are expected", count, expected);
     FT_TRY(block_check_nonnegative(block, count, error));
     for (int i = 0; i < COMPRESSION_TERMS; i++) m.codes.unit_bytes[i] = (double)block[i];
     for (uint32_t d = 0; d < device_count; d++) {
-        for (int i = 0; i < STORE_PRICES; i++)
-            m.stores[d][i] = (double)block[COMPRESSION_TERMS + d * STORE_PRICES + (uint32_t)i];
+        for (int i = 0; i < STORE_TERMS; i++)
+            m.stores[d][i] = (double)block[COMPRESSION_TERMS + d * STORE_TERMS + (uint32_t)i];
     }
     ethos_model *kept = malloc(sizeof *kept);
     if (kept == NULL) return FT_NOMEM(error);
@@ -86,7 +89,7 @@ static void ethos_free(void *model) {
 
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
-void ethos_store_amounts(const npu_net *net, const npu_numbers *n, double amounts[static STORE_PRICES]) {
+void ethos_store_amounts(const npu_net *net, const npu_totals *n, double amounts[static STORE_TERMS]) {
     amounts[0] = 1;
     amounts[1] = net->pass_count;
     amounts[2] = n->constant_bytes;
@@ -96,16 +99,15 @@ void ethos_store_amounts(const npu_net *net, const npu_numbers *n, double amount
     amounts[6] = n->elementwise_passes;
 }
 
-static double stored(const ethos_model *m, uint32_t device, const npu_net *net, const npu_numbers *n) {
-    double amounts[STORE_PRICES], bytes = n->weight_bytes;
+static double stored(const ethos_model *m, uint32_t device, const npu_net *net, const npu_totals *n) {
+    double amounts[STORE_TERMS], bytes = n->weight_bytes;
     ethos_store_amounts(net, n, amounts);
-    for (int i = 0; i < STORE_PRICES; i++) bytes += amounts[i] * m->stores[device][i];
+    for (int i = 0; i < STORE_TERMS; i++) bytes += amounts[i] * m->stores[device][i];
     return bytes;
 }
 
-static double value_of(const ethos_model *m, uint32_t device, const npu_net *net, const npu_numbers *n,
-                       double samples) {
-    enum { LEAST_BYTES = 16 }; /* what the compiler allocates at a time */
+static double value_of(const ethos_model *m, uint32_t device, const npu_net *net, const npu_totals *n, double samples) {
+    enum { MIN_BYTES = 16 }; /* the granularity of allocations */
     switch (m->metric) {
     case ETHOS_TIME:
         return n->total_cycles / m->archs[device]->clock_hz * 1e6 * samples;
@@ -114,7 +116,7 @@ static double value_of(const ethos_model *m, uint32_t device, const npu_net *net
     case ETHOS_ENGINE:
         return n->npu_cycles * samples;
     case ETHOS_SRAM:
-        return fmax(n->sram_bytes, LEAST_BYTES);
+        return fmax(n->sram_bytes, MIN_BYTES);
     case ETHOS_DRAM:
         return stored(m, device, net, n) + n->arena_bytes;
     case ETHOS_FLASH:
@@ -123,36 +125,39 @@ static double value_of(const ethos_model *m, uint32_t device, const npu_net *net
     return stored(m, device, net, n);
 }
 
-/* How much the value moves with the bytes of the weights, which are not sure, and a little for all the rest. */
-static double spread_of(const ethos_model *m, double usual, double large, const npu_net *net) {
+/* How much the value moves with the bytes of the weights, which are uncertain, and a little for all the rest. */
+static double spread_of(const ethos_model *m, double expected, double large, const npu_net *net) {
     const double computed = 0.004, counted = 0.02, assumed = 0.1;
-    double least = m->metric == ETHOS_FLASH ? counted : computed;
-    return least + fabs(log(large / usual)) + (net->is_assumed ? assumed : 0);
+    double minimum = m->metric == ETHOS_FLASH ? counted : computed;
+    return minimum + fabs(log(large / expected)) + (net->is_assumed ? assumed : 0);
 }
 
-/* A part for each operator that has passes; what was fused into them, or is a view, goes with it. */
-static ft_status make_parts(const ethos_model *m, uint32_t device, const model_view *s, const npu_net *net,
-                            const npu_look *look, double samples, arena *memory, model_output *out, ft_error *error) {
-    uint32_t ops = ft_graph_op_count(s->bound);
-    uint32_t *part_of = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
-    ft_part *parts = ARENA_ARRAY(memory, ft_part, (size_t)net->pass_count + 1);
-    uint32_t *lists = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
-    uint32_t *next = ARENA_ARRAY(memory, uint32_t, (size_t)net->pass_count + 2); /* place in the lists, by part */
+/* A part for each operator that has passes, together with operators fused into them and views. */
+static ft_status make_parts(const ethos_model *m, const predict_input *in, const npu_net *net, const npu_result *result,
+                            model_output *out, ft_error *error) {
+    const ft_graph *bound = in->view->bound;
+    uint32_t ops = ft_graph_op_count(bound);
+    uint32_t *part_of = ARENA_ARRAY(in->memory, uint32_t, (size_t)ops + 1);
+    ft_part *parts = ARENA_ARRAY(in->memory, ft_part, (size_t)net->pass_count + 1);
+    uint32_t *lists = ARENA_ARRAY(in->memory, uint32_t, (size_t)ops + 1);
+    uint32_t *next = ARENA_ARRAY(in->memory, uint32_t, (size_t)net->pass_count + 2); /* position in `lists`, by part */
     if (part_of == NULL || parts == NULL || lists == NULL || next == NULL) return FT_NOMEM(error);
-    double scale = (m->metric == ETHOS_TIME ? 1e6 / m->archs[device]->clock_hz : 1) * samples;
+    double scale =
+        (m->metric == ETHOS_TIME ? 1e6 / m->archs[in->target->index]->clock_hz : 1) * npu_runs_per_batch(bound);
     uint32_t count = 0;
     for (uint32_t i = 0; i < net->pass_count; i++) {
         uint32_t op = net->passes[i].op;
+        assert(op < ops);
         if (part_of[op] == 0) {
             part_of[op] = ++count;
-            parts[count - 1].type = ft_graph_ops(s->bound)[op].type;
+            parts[count - 1].type = ft_graph_ops(bound)[op].type;
         }
-        parts[part_of[op] - 1].value += look->pass_cycles[i] * scale;
+        parts[part_of[op] - 1].value += result->pass_cycles[i] * scale;
     }
     for (uint32_t i = 0; i < ops; i++) { /* operators without passes of their own follow what they read */
-        const ft_op *op = &ft_graph_ops(s->bound)[i];
+        const ft_op *op = &ft_graph_ops(bound)[i];
         const ft_tensor *x =
-            op->input_count > 0 && op->inputs[0] != FT_NONE ? &ft_graph_tensors(s->bound)[op->inputs[0]] : NULL;
+            op->input_count > 0 && op->inputs[0] != FT_NONE ? &ft_graph_tensors(bound)[op->inputs[0]] : NULL;
         bool is_cpu = op->is_folded || x == NULL || x->producer == FT_NONE || !npu_is_supported(net, i);
         if (part_of[i] == 0 && !is_cpu) part_of[i] = part_of[x->producer];
     }
@@ -174,25 +179,25 @@ static ft_status make_parts(const ethos_model *m, uint32_t device, const model_v
 static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     const ethos_model *m = model;
     const npu_net *net;
-    const npu_look *look;
+    const npu_result *result;
     uint32_t device = in->target->index;
     double samples = npu_runs_per_batch(in->view->bound), coverage;
-    FT_TRY(npu_look_net(in->view, &net, error));
-    FT_TRY(npu_look_at(in->view, m->archs[device], &m->codes, &look, error));
-    FT_TRY(npu_look_coverage(in->view, &coverage, error));
-    double usual = value_of(m, device, net, &look->usual, samples);
-    double large = value_of(m, device, net, &look->large, samples);
-    if (!(usual > 0) || !isfinite(usual)) usual = MIN_PREDICTED_VALUE;
-    if (!(large > 0) || !isfinite(large)) large = usual;
+    FT_TRY(npu_view_net(in->view, &net, error));
+    FT_TRY(npu_view_result(in->view, m->archs[device], &m->codes, &result, error));
+    FT_TRY(npu_view_coverage(in->view, &coverage, error));
+    double expected = value_of(m, device, net, &result->expected, samples);
+    double large = value_of(m, device, net, &result->large, samples);
+    if (!(expected > 0) || !isfinite(expected)) expected = MIN_PREDICTED_VALUE;
+    if (!(large > 0) || !isfinite(large)) large = expected;
     *out = (model_output){
-        .value = usual,
-        .spread = spread_of(m, usual, large, net),
+        .value = expected,
+        .spread = spread_of(m, expected, large, net),
         .coverage_ratio = coverage,
         .provenance = net->is_assumed ? FT_EXTRAPOLATED : FT_LEARNED,
         .reason = net->is_assumed ? "the model is not quantised: int8 weights and activations are assumed" : NULL};
     bool is_sum = m->metric == ETHOS_TIME || m->metric == ETHOS_CYCLES;
     if (!in->has_parts || !is_sum) return FT_OK;
-    return make_parts(m, device, in->view, net, look, samples, in->memory, out, error);
+    return make_parts(m, in, net, result, out, error);
 }
 
 const family family_ethos_u = {
