@@ -1,11 +1,12 @@
-/* memory_fit.c - context by device, one forest for what the replay does not know, one for how sure that is.
+/* memory_fit.c - fits a context per device, trees that correct the replay, and trees for the error that remains.
  *
- * A few measurements are far off for reasons that no graph tells (an algorithm that was tried once and never again), so
- * labels of the trees are cut: what is learned is the rule and not the exception. How far off the trees are is learned
- * from rows that they did not see: graphs are dealt into folds, each is predicted by trees that were grown on the
- * others. Nothing is chosen by the validation rows, so they are learned from as well. */
-#include "predictor/memory/memory_fit.h"
+ * A few measurements are far off for reasons that the graph does not contain (an algorithm that was tried once), so the
+ * labels of the trees are clipped: they learn the rule and not the exceptions. The error of the trees is learned by
+ * cross-validation: graphs are assigned to folds, and each fold is predicted by trees grown on the others. Nothing is
+ * selected by the validation rows, so they are training rows here as well. */
+#include "predictor/memory/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,13 @@
 
 #define MIB (1024.0 * 1024)
 
-enum { FOLDS = 4, CONTEXT_STEP = 25, CONTEXT_MOST = 4000 };
+enum { FOLDS = 4, CONTEXT_STEP = 25, CONTEXT_MAX = 4000 };
 
-/* No trees are better than this, relative; keeps logarithms of errors finite. */
-static const double LEAST_ERROR = 0.01;
-/* Share of errors that are to be inside. Trees that saw three quarters of the graphs are a little worse than those that
- * saw all, so this comes to nine tenths of what the model meets. */
-static const double LEVEL = 0.89;
+/* Added to relative errors, so that their logarithms are finite. */
+static const double MIN_ERROR = 0.01;
+/* Share of errors inside the interval. Trees grown on three quarters of the graphs are a little worse than those grown
+ * on all, so this comes to nine tenths for the final model. */
+static const double COVERAGE = 0.89;
 
 memory_model *memory_model_new(uint32_t device_count) {
     memory_model *m = calloc(1, sizeof *m);
@@ -55,15 +56,15 @@ uint64_t memory_limit(const ft_device *sheet, double context_bytes) {
 
 typedef struct rows {
     const fit_set *set;
-    bool is_plan; /* the timeline's peak stands for what the allocator holds */
+    bool is_plan; /* `reserved` is the timeline's peak instead of what the allocator holds */
     uint32_t count;
     const fit_row **items; /* training, then validation */
     float *features;       /* MEMORY_FEATURES each */
     double *reserved;      /* bytes */
     uint8_t *folds;
-    float *labels;    /* of the trees in work */
-    double *wrong;    /* log(measured / (context + replay)), not cut */
-    float *missed;    /* how far off the trees of the other folds were */
+    float *labels;    /* of the trees to grow next */
+    double *errors;   /* log(measured / (context + replay)), not clipped; later relative to the spread */
+    float *residuals; /* log of the error of the trees of the other folds */
     uint64_t *limits; /* per device */
 } rows;
 
@@ -73,8 +74,8 @@ static void rows_free(rows *r) {
     free(r->reserved);
     free(r->folds);
     free(r->labels);
-    free(r->wrong);
-    free(r->missed);
+    free(r->errors);
+    free(r->residuals);
     free(r->limits);
 }
 
@@ -97,11 +98,11 @@ static ft_status rows_begin(const fit_set *set, rows *r, ft_error *error) {
     r->reserved = calloc(count + 1, sizeof *r->reserved);
     r->folds = calloc(count + 1, sizeof *r->folds);
     r->labels = calloc(count + 1, sizeof *r->labels);
-    r->wrong = calloc(count + 1, sizeof *r->wrong);
-    r->missed = calloc(count + 1, sizeof *r->missed);
+    r->errors = calloc(count + 1, sizeof *r->errors);
+    r->residuals = calloc(count + 1, sizeof *r->residuals);
     r->limits = calloc((size_t)set->device_count + 1, sizeof *r->limits);
     if (r->items == NULL || r->features == NULL || r->reserved == NULL || r->folds == NULL || r->labels == NULL ||
-        r->wrong == NULL || r->missed == NULL || r->limits == NULL)
+        r->errors == NULL || r->residuals == NULL || r->limits == NULL)
         return FT_NOMEM(error);
     for (uint32_t i = 0; i < set->train.count; i++) r->items[i] = &set->train.items[i];
     for (uint32_t i = 0; i < set->valid.count; i++) r->items[set->train.count + i] = &set->valid.items[i];
@@ -114,7 +115,7 @@ static ft_status rows_begin(const fit_set *set, rows *r, ft_error *error) {
 
 typedef struct reading {
     rows *rows;
-    uint32_t first; /* of the part that is read */
+    uint32_t first; /* row of the part that is read */
 } reading;
 
 static ft_status visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
@@ -172,16 +173,16 @@ static double error_of(const rows *r, uint32_t device, const float *contexts, do
     return sum;
 }
 
-/* The one that leaves the least; rows that are far off count as that, and not by how far. */
+/* The context with the smallest sum of errors, each clipped so that outliers do not decide. */
 static void find_contexts(const rows *r, const settings *s, float *contexts) {
     for (uint32_t d = 0; d < r->set->device_count; d++) {
         float best = CONTEXT_STEP;
-        double least = INFINITY;
-        for (int c = CONTEXT_STEP; c <= CONTEXT_MOST; c += CONTEXT_STEP) {
+        double smallest = INFINITY;
+        for (int c = CONTEXT_STEP; c <= CONTEXT_MAX; c += CONTEXT_STEP) {
             contexts[d] = (float)c;
             double error = error_of(r, d, contexts, s->clip);
-            if (error >= least) continue;
-            least = error;
+            if (error >= smallest) continue;
+            smallest = error;
             best = (float)c;
         }
         contexts[d] = best;
@@ -212,24 +213,24 @@ static ft_status grow(const rows *r, uint32_t without, const boost_options *opti
     return status;
 }
 
-static bool tell(const fit_context *context, double ratio, const char *what, ft_error *error, ft_status *status) {
+static bool report(const fit_context *context, double ratio, const char *what, ft_error *error, ft_status *status) {
     if (context->progress == NULL || context->progress(context->user, ratio, what)) return true;
     *status = ft_fail(error, FT_ERR_CANCELLED, "the training was stopped");
     return false;
 }
 
-/* How far off trees are on rows that they did not see. */
-static ft_status look_at_errors(rows *r, const settings *s, const fit_context *context, ft_error *error) {
+/* The errors of trees on rows of folds that they were not grown on. */
+static ft_status cross_validate(rows *r, const settings *s, const fit_context *context, ft_error *error) {
     for (uint32_t fold = 0; fold < FOLDS; fold++) {
         forest *trees = NULL;
         ft_status status = FT_OK;
-        if (!tell(context, 0.6 + 0.08 * fold, "growing trees", error, &status)) return status;
+        if (!report(context, 0.6 + 0.08 * fold, "growing trees", error, &status)) return status;
         FT_TRY(grow(r, fold, &s->boost, &trees, error));
         for (uint32_t i = 0; i < r->count; i++) {
             if (r->folds[i] != fold) continue;
-            float said = forest_predict_row(trees, r->features + (size_t)i * MEMORY_FEATURES);
-            r->missed[i] = (float)log(LEAST_ERROR + fabs((double)r->labels[i] - (double)said));
-            r->wrong[i] = fabs(r->wrong[i] - (double)said);
+            float predicted = forest_predict_row(trees, r->features + (size_t)i * MEMORY_FEATURES);
+            r->residuals[i] = (float)log(MIN_ERROR + fabs((double)r->labels[i] - (double)predicted));
+            r->errors[i] = fabs(r->errors[i] - (double)predicted);
         }
         forest_free(trees);
     }
@@ -241,46 +242,47 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* By how much spreads have to be multiplied so that nine of ten errors are inside, on rows that neither the trees nor
- * those of the spread have seen. With each graph seen once, that is hundreds of graphs; a validation part has few. */
+/* The factor of spreads for which nine of ten errors are inside, on rows that neither kind of trees was grown on.
+ * Cross-validation uses every graph once, hundreds of them; a validation part has few. */
 static ft_status find_widening(rows *r, const boost_options *options, float *widening, ft_error *error) {
     for (uint32_t fold = 0; fold < FOLDS; fold++) {
         forest *trees = NULL;
         FT_TRY(grow(r, fold, options, &trees, error));
         for (uint32_t i = 0; i < r->count; i++) {
             if (r->folds[i] != fold) continue;
-            r->wrong[i] /= exp((double)forest_predict_row(trees, r->features + (size_t)i * MEMORY_FEATURES));
+            r->errors[i] /= exp((double)forest_predict_row(trees, r->features + (size_t)i * MEMORY_FEATURES));
         }
         forest_free(trees);
     }
-    qsort(r->wrong, r->count, sizeof *r->wrong, compare);
-    uint32_t at = (uint32_t)ceil(LEVEL * ((double)r->count + 1));
-    double found = r->wrong[at < 1 ? 0 : at > r->count ? r->count - 1 : at - 1];
-    *widening = (float)fmax(found, LEAST_ERROR);
+    assert(r->count > 0);
+    qsort(r->errors, r->count, sizeof *r->errors, compare);
+    uint32_t at = (uint32_t)ceil(COVERAGE * ((double)r->count + 1));
+    double found = r->errors[at < 1 ? 0 : at > r->count ? r->count - 1 : at - 1];
+    *widening = (float)fmax(found, MIN_ERROR);
     return FT_OK;
 }
 
-static ft_status learn_spread(rows *r, const settings *s, memory_model *m, ft_error *error) {
-    boost_options rough = s->boost; /* errors are noise for the most part */
+static ft_status fit_spread(rows *r, const settings *s, memory_model *m, ft_error *error) {
+    boost_options rough = s->boost; /* few and shallow trees: errors are mostly noise */
     rough.rounds = (rough.rounds + 3) / 4;
     rough.depth = rough.depth > 4 ? 4 : rough.depth;
     rough.min_child_weight = fmax(rough.min_child_weight, 20);
-    memcpy(r->labels, r->missed, r->count * sizeof *r->labels);
+    memcpy(r->labels, r->residuals, r->count * sizeof *r->labels);
     FT_TRY(find_widening(r, &rough, &m->widening, error));
     return grow(r, FOLDS, &rough, &m->spread, error);
 }
 
-static ft_status learn(rows *r, const settings *s, const fit_context *context, memory_model *m, ft_error *error) {
+static ft_status fit_trees(rows *r, const settings *s, const fit_context *context, memory_model *m, ft_error *error) {
     ft_status status = FT_OK;
     find_contexts(r, s, m->contexts);
     for (uint32_t i = 0; i < r->count; i++) {
-        r->wrong[i] = log(r->items[i]->label / base_of(r, i, m->contexts));
-        r->labels[i] = (float)fmin(fmax(r->wrong[i], -s->clip), s->clip);
+        r->errors[i] = log(r->items[i]->label / base_of(r, i, m->contexts));
+        r->labels[i] = (float)fmin(fmax(r->errors[i], -s->clip), s->clip);
     }
-    FT_TRY(look_at_errors(r, s, context, error));
-    if (!tell(context, 0.92, "growing trees", error, &status)) return status;
+    FT_TRY(cross_validate(r, s, context, error));
+    if (!report(context, 0.92, "growing trees", error, &status)) return status;
     FT_TRY(grow(r, FOLDS, &s->boost, &m->correction, error));
-    return learn_spread(r, s, m, error);
+    return fit_spread(r, s, m, error);
 }
 
 enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, COLSAMPLE, CHILD, CLIP };
@@ -296,11 +298,11 @@ const ft_setting memory_settings[MEMORY_SETTING_COUNT] = {
                    .is_searched = true, .from = 0.2, .to = 1},
     [CHILD] = {"min_child_weight", "records that a leaf has at least", FT_SETTING_REAL, 3, 0, 1e6, .is_searched = true,
                .is_log = true, .from = 0.5, .to = 32},
-    [CLIP] = {"clip", "where the labels of trees, logarithms of ratios, are cut", FT_SETTING_REAL, 0.1, 0.01, 10,
+    [CLIP] = {"clip", "bound of the labels of trees, which are logarithms of ratios", FT_SETTING_REAL, 0.1, 0.01, 10,
               .is_searched = true, .is_log = true, .from = 0.05, .to = 1, .off = "10"},
 };
 
-static ft_status take_config(const fit_context *context, settings *s, ft_error *error) {
+static ft_status parse_config(const fit_context *context, settings *s, ft_error *error) {
     double v[MEMORY_SETTING_COUNT];
     FT_TRY(settings_parse(context->config, memory_settings, MEMORY_SETTING_COUNT, v, error));
     s->boost = boost_options_default();
@@ -319,18 +321,18 @@ static ft_status take_config(const fit_context *context, settings *s, ft_error *
 
 ft_status memory_fit(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error) {
     settings s;
-    FT_TRY(take_config(context, &s, error)); /* before anything that takes long */
+    FT_TRY(parse_config(context, &s, error)); /* before anything that takes long */
     FT_TRY(fit_set_check(set, error));
     rows r;
     ft_status status = rows_begin(set, &r, error);
     if (status == FT_OK) status = read_rows(set, context, &r, error);
-    if (status == FT_OK) status = learn(&r, &s, context, m, error);
+    if (status == FT_OK) status = fit_trees(&r, &s, context, m, error);
     rows_free(&r);
     return status;
 }
 
 const ft_setting memory_plan_setting = {
-    "context", "1: learns what a process takes before anything runs", FT_SETTING_INT, 1, 0, 1, .off = "0"};
+    "context", "1: learns the memory that a process takes before anything runs", FT_SETTING_INT, 1, 0, 1, .off = "0"};
 
 ft_status memory_fit_plan(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error) {
     double has_context, clip = 1;

@@ -1,34 +1,35 @@
-/* memory_replay.c - the family "memory-replay": what a tool outside of the process sees of a step's memory.
+/* memory_replay.c - the families "memory-replay" and "memory-plan": the peak memory of a step as nvidia-smi reports it.
  *
- * The step is played through the caching allocator (cost/allocator.h), a context is added, and trees say by how much
- * that is usually wrong for models of this kind. What was measured backs training in float32 on the devices of the
- * data; everything else (inference, other types, other GPUs) is the replay with the context, and a wider interval. */
+ * Measurements cover training in float32 on the devices of the data set. For everything else (inference, other types,
+ * other GPUs) the prediction is the replay with a context, and the interval is wider. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/families.h"
 #include "predictor/core/family_common.h"
-#include "predictor/memory/memory_fit.h"
+#include "predictor/memory/memory.h"
 
 #define MIB (1024.0 * 1024)
 
-/* Intervals of what no measurement backs are so many times as wide. */
-static const double OTHER_DEVICE = 1.5, OTHER_KIND = 2.5;
-/* Trees that were learned never say more. */
-static const double MOST_CORRECTION = 1, LEAST_SPREAD = -7, MOST_SPREAD = 2;
+/* Factors for the width of intervals where nothing was measured: on this device, or of this mode and type. */
+static const double OTHER_DEVICE = 1.5, OTHER_MODE = 2.5;
+/* Bounds of what trees may predict, as logarithms; no trained model reaches them. */
+static const double MAX_CORRECTION = 1, MIN_SPREAD = -7, MAX_SPREAD = 2;
 
 static void free_model(void *model) {
     memory_model *m = model;
     memory_model_free((memory_model *)(void *)m);
 }
 
-typedef ft_status fitter(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error);
+typedef ft_status fit_function(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error);
 
-static ft_status fit_by(fitter *how, const fit_set *set, const fit_context *context, void **out, ft_error *error) {
+static ft_status fit_with(fit_function *function, const fit_set *set, const fit_context *context, void **out,
+                          ft_error *error) {
     memory_model *m = memory_model_new(set->device_count);
     if (m == NULL) return FT_NOMEM(error);
-    ft_status status = how(set, context, m, error);
+    ft_status status = function(set, context, m, error);
     if (status != FT_OK) {
         memory_model_free(m);
         return status;
@@ -38,11 +39,11 @@ static ft_status fit_by(fitter *how, const fit_set *set, const fit_context *cont
 }
 
 static ft_status fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
-    return fit_by(memory_fit, set, context, out, error);
+    return fit_with(memory_fit, set, context, out, error);
 }
 
 static ft_status fit_plan(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
-    return fit_by(memory_fit_plan, set, context, out, error);
+    return fit_with(memory_fit_plan, set, context, out, error);
 }
 
 /* --- Saving and loading -------------------------------------------------------------------------------------- */
@@ -56,17 +57,19 @@ static ft_status save(const void *model, json_t **params, float_block *block, ft
     return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status take_block(const float *block, size_t count, memory_model *m, ft_error *error) {
+static ft_status read_block(const float *block, size_t count, memory_model *m, ft_error *error) {
     size_t at = m->device_count;
     if (count < at + 1) return ft_fail(error, FT_ERR_DAMAGED, "has fewer numbers than devices");
     for (uint32_t i = 0; i < m->device_count; i++) {
         if (!(block[i] >= 0 && block[i] <= 1e6F))
-            return ft_fail(error, FT_ERR_DAMAGED, "device %u: a context of %g MiB cannot be", i, (double)block[i]);
+            return ft_fail(error, FT_ERR_DAMAGED, "device %u: a context of %g MiB is not possible", i,
+                           (double)block[i]);
         m->contexts[i] = block[i];
     }
     m->widening = block[at++];
     if (!(m->widening > 0 && m->widening <= 1e6F))
-        return ft_fail(error, FT_ERR_DAMAGED, "spreads cannot be %g times as wide", (double)m->widening);
+        return ft_fail(error, FT_ERR_DAMAGED, "the factor of spreads is %g, which is not possible",
+                       (double)m->widening);
     const float *trees = block + at;
     size_t left = count - at;
     FT_TRY(block_map_forest(&trees, &left, MEMORY_FEATURES, &m->correction, error));
@@ -81,7 +84,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     FT_TRY(params_check_empty(params, error));
     memory_model *m = memory_model_new(device_count);
     if (m == NULL) return FT_NOMEM(error);
-    ft_status status = take_block(block, count, m, error);
+    ft_status status = read_block(block, count, m, error);
     if (status != FT_OK) {
         memory_model_free(m);
         return status;
@@ -92,7 +95,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
 
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
-/* Of a device that nobody measured: what the others have. */
+/* The mean of the other devices for one that was not measured. */
 static double context_of(const memory_model *m, uint32_t device) {
     if (device != FT_NONE) return (double)m->contexts[device] * MIB;
     double sum = 0;
@@ -100,38 +103,40 @@ static double context_of(const memory_model *m, uint32_t device) {
     return m->device_count > 0 ? sum / m->device_count : 0;
 }
 
-/* The allocator is PyTorch's, on a GPU. */
-static ft_status check_place(const target_device *where, ft_error *error) {
-    if (where->index != FT_NONE || where->sheet == NULL) return FT_OK;
-    bool is_gpu = strcmp(ft_device_kind(where->sheet), "gpu") == 0;
-    if (is_gpu && strncmp(ft_device_runtime(where->sheet), "torch", 5) == 0) return FT_OK;
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor tells the memory of GPUs under PyTorch, which '%s' is not",
-                   ft_device_name(where->sheet));
+/* The replayed allocator is that of PyTorch on GPUs. */
+static ft_status check_target(const target_device *target, ft_error *error) {
+    if (target->index != FT_NONE || target->sheet == NULL) return FT_OK;
+    bool is_gpu = strcmp(ft_device_kind(target->sheet), "gpu") == 0;
+    if (is_gpu && strncmp(ft_device_runtime(target->sheet), "torch", 5) == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED,
+                   "the predictor covers the memory of GPUs under PyTorch, and '%s' is not one",
+                   ft_device_name(target->sheet));
 }
 
-/* Rows of all devices are the same, but for one that is too small. */
+/* Rows are the same for all devices, except one whose memory is too small for the step. */
 static ft_status row_of(model_view *s, uint64_t limit, memory_row *row, ft_error *error) {
     static const char key;
-    memory_row *kept = model_view_cached(s, &key);
-    if (kept == NULL) {
-        kept = ARENA_NEW(&s->memory, memory_row);
-        if (kept == NULL) return FT_NOMEM(error);
-        FT_TRY(memory_row_make(s, memory_limit(NULL, 0), kept, error));
-        model_view_cache(s, &key, kept);
+    memory_row *cached = model_view_cached(s, &key);
+    if (cached == NULL) {
+        cached = ARENA_NEW(&s->memory, memory_row);
+        if (cached == NULL) return FT_NOMEM(error);
+        FT_TRY(memory_row_make(s, memory_limit(NULL, 0), cached, error));
+        model_view_cache(s, &key, cached);
     }
-    if (kept->replayed.reserved_bytes > limit) return memory_row_make(s, limit, row, error);
-    *row = *kept;
+    if (cached->replayed.reserved_bytes > limit) return memory_row_make(s, limit, row, error);
+    *row = *cached;
     return FT_OK;
 }
 
-static bool is_backed(const model_view *s) {
+static bool is_measured(const model_view *s) {
     bool is_plain = s->request.setting == NULL || strstr(s->request.setting, "compile=yes") == NULL;
     return s->request.mode == FT_TRAIN && is_plain &&
            (s->request.dtype == FT_FLOAT32 || s->request.dtype == FT_DTYPE_UNKNOWN);
 }
 
-/* They add up: what the timeline has alive at its highest point, the context, and what the allocator holds beside. */
-static ft_status tell_parts(const memory_row *row, double context, double value, arena *memory, model_output *out,
+/* Parts that add up to the value: tensors alive at the peak of the timeline, the context, and what the allocator holds
+ * beyond. */
+static ft_status make_parts(const memory_row *row, double context, double value, arena *memory, model_output *out,
                             ft_error *error) {
     enum { WEIGHTS, GRADIENTS, OPTIMIZER, ACTIVATIONS, ALLOCATOR, CONTEXT, COUNT };
     static const char *const names[COUNT] = {"weights",     "gradients", "optimizer",
@@ -145,11 +150,11 @@ static ft_status tell_parts(const memory_row *row, double context, double value,
     double left = value;
     for (int i = 0; i < COUNT; i++) left -= bytes[i];
     bytes[ALLOCATOR] = fmax(left, 0);
-    /* Trees may say less than timeline and context together: half of the context is in doubt first. */
+    /* Trees may predict less than timeline and context together: up to half of the context is reduced first. */
     static const int order[] = {ACTIVATIONS, OPTIMIZER, GRADIENTS, WEIGHTS, CONTEXT};
-    double doubt = fmin(context / 2, fmax(-left, 0));
-    bytes[CONTEXT] -= doubt;
-    left += doubt;
+    double reduced = fmin(context / 2, fmax(-left, 0));
+    bytes[CONTEXT] -= reduced;
+    left += reduced;
     for (size_t i = 0; left < 0 && i < sizeof order / sizeof order[0]; i++) {
         double taken = fmin(bytes[order[i]], -left);
         bytes[order[i]] -= taken;
@@ -166,34 +171,35 @@ static ft_status tell_parts(const memory_row *row, double context, double value,
 static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     const memory_model *m = model;
     memory_row row;
+    assert(in->target->index == FT_NONE || in->target->index < m->device_count);
     double context = context_of(m, in->target->index), correction = 0;
-    bool is_known = in->target->index != FT_NONE, has_label = is_backed(in->view);
-    FT_TRY(check_place(in->target, error));
+    bool is_known = in->target->index != FT_NONE, has_label = is_measured(in->view);
+    FT_TRY(check_target(in->target, error));
     FT_TRY(row_of(in->view, memory_limit(in->target->sheet, 0), &row, error));
     if (in->view->request.mode == FT_TRAIN) correction = (double)forest_predict_row(m->correction, row.items);
     double spread = (double)forest_predict_row(m->spread, row.items);
-    correction = fmin(fmax(correction, -MOST_CORRECTION), MOST_CORRECTION);
-    spread = exp(fmin(fmax(spread, LEAST_SPREAD), MOST_SPREAD)) * (double)m->widening;
+    correction = fmin(fmax(correction, -MAX_CORRECTION), MAX_CORRECTION);
+    spread = exp(fmin(fmax(spread, MIN_SPREAD), MAX_SPREAD)) * (double)m->widening;
     *out = (model_output){.value = ((double)row.replayed.reserved_bytes + context) * exp(correction),
-                          .spread = spread * (!has_label ? OTHER_KIND
+                          .spread = spread * (!has_label ? OTHER_MODE
                                               : is_known ? 1
                                                          : OTHER_DEVICE),
                           .provenance = has_label && is_known ? FT_LEARNED : FT_EXTRAPOLATED,
                           .coverage_ratio = row.coverage_ratio};
-    return in->has_parts ? tell_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
+    return in->has_parts ? make_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
 }
 
 static ft_status predict_plan(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     const memory_model *m = model;
     memory_row row;
     double context = context_of(m, in->target->index);
-    FT_TRY(check_place(in->target, error));
+    FT_TRY(check_target(in->target, error));
     FT_TRY(row_of(in->view, memory_limit(NULL, 0), &row, error));
     *out = (model_output){.value = (double)row.replayed.plan.peak_bytes + context,
                           .spread = 1,
                           .provenance = FT_EXTRAPOLATED,
                           .coverage_ratio = row.coverage_ratio};
-    return in->has_parts ? tell_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
+    return in->has_parts ? make_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
 }
 
 const family family_memory_plan = {

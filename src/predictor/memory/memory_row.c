@@ -1,5 +1,7 @@
-#include "predictor/memory/memory_row.h"
+/* memory_row.c - the features of a step that trees correct its replay by (memory.h). */
+#include "predictor/memory/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -7,35 +9,36 @@
 #include "graph/geometry.h"
 #include "graph/graph.h"
 
-/* What a process takes before its first tensor, about. */
-#define USUAL_CONTEXT (1750.0 * 1024 * 1024)
+/* About what a process takes before its first tensor. */
+#define TYPICAL_CONTEXT (1750.0 * 1024 * 1024)
 
 static const ft_op_class classes[MEMORY_CLASSES] = {FT_CLASS_CONV,        FT_CLASS_NORM,   FT_CLASS_ACTIVATION,
                                                     FT_CLASS_ELEMENTWISE, FT_CLASS_MATMUL, FT_CLASS_POOL,
                                                     FT_CLASS_MOVE,        FT_CLASS_REDUCE, FT_CLASS_UNKNOWN};
-enum { SOFTMAX_CLASS = MEMORY_CLASSES - 1 }; /* softmax has the last place to itself */
+enum { SOFTMAX_CLASS = MEMORY_CLASSES - 1 }; /* the last entry is for softmax alone */
 
 /* Largest and total sizes over the operators, in bytes. */
 typedef struct sizes {
     double made, largest, second;
     double by_class[MEMORY_CLASSES];
-    double conv, wide_conv, winograd, depthwise, grouped; /* what the largest convolution of a kind touches */
-    double unrolled, unrolled_image;                      /* the largest convolution as a matrix */
-    double product;                                       /* what the largest matrix product touches */
-    double weight;                                        /* the largest */
-    double pairs, wide_pairs;                             /* most products of channels in and out */
+    double conv, wide_conv, winograd, depthwise,
+        grouped;                     /* bytes read and written by the largest convolution of a kind */
+    double unrolled, unrolled_image; /* the largest convolution as a matrix */
+    double product;                  /* bytes read and written by the largest matrix product */
+    double weight;                   /* the largest */
+    double pairs, wide_pairs;        /* the largest product of input and output channels */
     uint32_t convs, depthwises, products, norms, ops;
 } sizes;
 
-static void raise(double *most, double value) {
-    if (value > *most) *most = value;
+static void raise(double *maximum, double value) {
+    if (value > *maximum) *maximum = value;
 }
 
 static double bytes_of(const ft_graph *graph, const ft_tensor *t) {
     return t != NULL ? (double)tensor_bytes(graph, t) : 0;
 }
 
-static void see_conv(const ft_graph *graph, const conv_geometry *g, double made, sizes *z) {
+static void add_conv(const ft_graph *graph, const conv_geometry *g, double made, sizes *z) {
     double touched = bytes_of(graph, g->x) + made, pairs = (double)g->cin * (double)g->cout;
     raise(&z->weight, bytes_of(graph, g->weight));
     if (g->is_depthwise) {
@@ -59,13 +62,13 @@ static void see_conv(const ft_graph *graph, const conv_geometry *g, double made,
     if (g->groups == 1 && g->kernel_elems == 9 && g->stride[0] == 1) raise(&z->winograd, 4 * touched);
 }
 
-static void see_product(const ft_graph *graph, const matmul_geometry *g, double made, sizes *z) {
+static void add_product(const ft_graph *graph, const matmul_geometry *g, double made, sizes *z) {
     z->products++;
     raise(&z->product, made + bytes_of(graph, g->a) + bytes_of(graph, g->b));
     if (g->b != NULL && g->b->role == FT_CONSTANT) raise(&z->weight, bytes_of(graph, g->b));
 }
 
-static void see_class(const ft_op *op, double made, sizes *z) {
+static void add_class(const ft_op *op, double made, sizes *z) {
     ft_op_class class_of = ft_opdef_class(op->def);
     z->norms += class_of == FT_CLASS_NORM;
     if (op_is(op, "Softmax")) {
@@ -77,27 +80,27 @@ static void see_class(const ft_op *op, double made, sizes *z) {
     }
 }
 
-static void see_op(const ft_graph *graph, const ft_op *op, sizes *z) {
+static void add_op(const ft_graph *graph, const ft_op *op, sizes *z) {
     const conv_geometry *conv = conv_geometry_cached(graph, op);
     matmul_geometry product;
     double made = 0;
     for (uint32_t i = 0; i < op->output_count; i++) made += bytes_of(graph, op_output(graph, op, i));
-    see_class(op, made, z);
+    add_class(op, made, z);
     if (ft_opdef_class(op->def) != FT_CLASS_VIEW) {
         z->made += made;
         raise(&z->second, made < z->largest ? made : z->largest);
         raise(&z->largest, made);
     }
     if (conv != NULL)
-        see_conv(graph, conv, made, z);
+        add_conv(graph, conv, made, z);
     else if (matmul_geometry_of(graph, op, &product))
-        see_product(graph, &product, made, z);
+        add_product(graph, &product, made, z);
 }
 
 static sizes sizes_of(const ft_graph *graph) {
     sizes z = {.ops = graph->op_count};
     for (uint32_t i = 0; i < graph->op_count; i++) {
-        if (!graph->ops[i].is_folded) see_op(graph, &graph->ops[i], &z);
+        if (!graph->ops[i].is_folded) add_op(graph, &graph->ops[i], &z);
     }
     return z;
 }
@@ -114,7 +117,7 @@ static float log_of(double value) {
 
 static void fill(const ft_graph *graph, const ft_cost *cost, const allocator_replay *r, const sizes *z, float *items) {
     const ft_memory *m = &r->plan;
-    double scale = (double)r->reserved_bytes + USUAL_CONTEXT, made = fmax(z->made, 1), mib = 1024 * 1024;
+    double scale = (double)r->reserved_bytes + TYPICAL_CONTEXT, made = fmax(z->made, 1), mib = 1024 * 1024;
     const double shares[MEMORY_SIZES] = {(double)r->reserved_bytes,
                                          (double)r->allocated_bytes,
                                          (double)r->scores_bytes,
@@ -154,13 +157,14 @@ static void fill(const ft_graph *graph, const ft_cost *cost, const allocator_rep
     for (int i = 0; i < MEMORY_OTHERS; i++) *items++ = others[i];
 }
 
-/* A record says what it was measured with: "amp=no;optimizer=momentum". */
-static void take_optimizer(const char *setting, ft_optimizer *optimizer) {
+/* The optimiser in the setting of a record: "amp=no;optimizer=momentum". */
+static void parse_optimizer(const char *setting, ft_optimizer *optimizer) {
     static const char key[] = "optimizer=";
     char name[16];
     for (const char *at = setting; at != NULL && *at != '\0'; at += strcspn(at, ";"), at += *at == ';') {
         size_t length = strcspn(at, ";"), skipped = sizeof key - 1;
         if (strncmp(at, key, skipped) != 0 || length - skipped >= sizeof name) continue;
+        assert(length >= skipped);
         memcpy(name, at + skipped, length - skipped);
         name[length - skipped] = '\0';
         ft_optimizer_parse(name, optimizer);
@@ -173,7 +177,7 @@ static ft_cost_options options_of(const model_view *s) {
     options.mode = s->request.mode;
     options.dtype = s->request.dtype;
     options.optimizer = s->request.optimizer;
-    take_optimizer(s->request.setting, &options.optimizer);
+    parse_optimizer(s->request.setting, &options.optimizer);
     options.is_mixed = s->request.mode == FT_TRAIN && ft_dtype_bits(s->request.dtype) == 16;
     return options;
 }
