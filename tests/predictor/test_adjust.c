@@ -165,7 +165,7 @@ static void test_files(void **state) {
             7, "no base");
     refuses("{\"known\": 1, \"adjustments\": [{\"device\": \"mine\", \"base\": 0, \"runtime\": \"/etc/passwd\", "
             "\"terms\": 1, \"sizes\": 1, \"features\": 1}]}",
-            7, "not in the box");
+            7, "not bundled");
     refuses("{\"known\": 1, \"adjustments\": [{\"device\": \"mine\", \"base\": 0, \"terms\": 1, \"sizes\": 2, "
             "\"features\": 1}]}",
             8, "too short");

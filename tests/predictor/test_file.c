@@ -99,10 +99,10 @@ static void layout(void **state) {
 static void other_files(void **state) {
     (void)state;
     buf bytes = make("{\"a\": 1}");
-    refuses("", 0, FT_ERR_FORMAT, "is no predictor file");
-    refuses("hello, I am some text", 21, FT_ERR_FORMAT, "is no predictor file");
+    refuses("", 0, FT_ERR_FORMAT, "is not a predictor file");
+    refuses("hello, I am some text", 21, FT_ERR_FORMAT, "is not a predictor file");
     bytes.data[5] = '\r'; /* what a conversion of line ends does */
-    refuses(bytes.data, bytes.length, FT_ERR_FORMAT, "is no predictor file");
+    refuses(bytes.data, bytes.length, FT_ERR_FORMAT, "is not a predictor file");
     bytes.data[5] = '\n';
     bytes.data[8] = 2;
     refuses(bytes.data, bytes.length, FT_ERR_UNSUPPORTED, "version 2; this foretell reads 1");

@@ -274,7 +274,7 @@ static void predictions_are_precomputed_once(void **state) {
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
     assert_int_equal(
         gnn_predict(m, &(predict_input){&s, &(target_device){.index = 0}, &memory, false}, &predicted, &error), FT_OK);
-    assert_int_equal(s.kept_count, 1);
+    assert_int_equal(s.cached_count, 1);
     assert_true(predicted.value == alone);
     arena_free(&memory);
     model_view_free(&s);

@@ -63,7 +63,7 @@ static void data_sets_have_devices(void **state) {
     runtimes_free(&r);
     write_device("d/devices/abacus.json", "./my.json");
     assert_int_equal(runtimes_open(data, devices, 4, &r, &error), FT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "d/devices/abacus.json: the runtime './my.json' is not in the box"));
+    assert_non_null(strstr(error.message, "d/devices/abacus.json: the runtime './my.json' is not bundled"));
     ft_dataset_free(data);
 }
 

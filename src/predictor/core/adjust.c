@@ -1,13 +1,13 @@
-/* adjust.c - see adjust.h. */
+/* adjust.c - corrections for one device: applied to predictions, stored in files and loaded; see adjust.h. */
 #include "predictor/core/adjust.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes further out than this many deviations say no more than that they are far out; nothing changes by more than
- * this power of e. */
-static const double FARTHEST_SIZE = 5, FARTHEST_LOG = 8;
+/* Standardised sizes are bounded to this many deviations, and the logarithm of a correction to this magnitude. */
+static const double MAX_SIZE = 5, MAX_LOG = 8;
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
@@ -21,14 +21,14 @@ void adjust_free(adjustment *a) {
     free(a);
 }
 
-/* A file must not make us open paths: only rules of the box have names. */
+/* Only bundled rules are opened, by name: a file must not make foretell open paths. */
 static ft_status open_rules(adjustment *a, const char *runtime, ft_error *error) {
     uint32_t i = 0;
     if (runtime == NULL) return FT_OK;
     while (i < ft_rules_count() && strcmp(ft_rules_name_at(i), runtime) != 0) i++;
     if (i == ft_rules_count())
         return ft_fail(error, FT_ERR_UNSUPPORTED,
-                       "the runtime '%s' is not in the box ('foretell list runtimes' lists them)", runtime);
+                       "the runtime '%s' is not bundled ('foretell list runtimes' lists those that are)", runtime);
     a->runtime = strdup(runtime);
     if (a->runtime == NULL) return FT_NOMEM(error);
     return ft_rules_open(runtime, &a->rules, error);
@@ -56,16 +56,17 @@ ft_status adjust_new(uint32_t base, const char *runtime, uint32_t terms, uint32_
 void adjust_scale(const adjustment *a, const float *features, double *scaled) {
     for (uint32_t i = 0; i < a->sizes; i++) {
         double x = ((double)features[i] - a->mean[i]) * a->inverse[i];
-        scaled[i] = fmin(fmax(x, -FARTHEST_SIZE), FARTHEST_SIZE);
+        scaled[i] = fmin(fmax(x, -MAX_SIZE), MAX_SIZE);
     }
     for (uint32_t i = a->sizes; i < a->features; i++) scaled[i] = features[i];
 }
 
 static double bounded_exp(double x) {
-    return exp(fmin(fmax(x, -FARTHEST_LOG), FARTHEST_LOG));
+    return exp(fmin(fmax(x, -MAX_LOG), MAX_LOG));
 }
 
 void adjust_factors(const adjustment *a, double factors[static ADJUST_MAX_TERMS]) {
+    assert(a->terms <= ADJUST_MAX_TERMS);
     for (uint32_t i = 0; i < a->terms; i++) factors[i] = bounded_exp(a->weights[1 + i]);
 }
 
@@ -98,14 +99,14 @@ ft_status adjust_explain(const family *f, const void *model, const predict_input
     return FT_OK;
 }
 
-/* What the rows take now. */
+/* The corrected times of the rows. */
 static ft_status adjust_rows(const adjustment *a, const explanation *p, arena *memory, double **sums, ft_error *error) {
+    assert(a->features <= ADJUST_MAX_FEATURES);
     double scaled[ADJUST_MAX_FEATURES], times[ADJUST_MAX_TERMS], factors[ADJUST_MAX_TERMS];
     if (p->term_count != a->terms || p->size_count != a->sizes || p->feature_count != a->features)
         return ft_fail(error, FT_ERR_DAMAGED,
-                       "what was learned in adapting is of %u terms and %u features, but the "
-                       "model has %u and %u",
-                       a->terms, a->features, p->term_count, p->feature_count);
+                       "the correction has %u terms and %u features, but the model has %u and %u", a->terms,
+                       a->features, p->term_count, p->feature_count);
     *sums = ARENA_ARRAY(memory, double, (size_t)p->row_count + 1);
     if (*sums == NULL) return FT_NOMEM(error);
     adjust_factors(a, factors);
@@ -127,7 +128,7 @@ ft_status adjust_predict(const adjustment *a, const family *f, const void *model
     double *sums, value = 0;
     if (a->base == FT_NONE && asked->sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
-                       "the predictor reads the data sheet of this device, and there is none");
+                       "the correction is based on the data sheet of this device, but there is none");
     FT_TRY(adjust_explain(f, model, &of_base, &made, &p, error));
     FT_TRY(adjust_rows(a, &p, in->memory, &sums, error));
     for (uint32_t i = 0; i < p.count; i++) value += sums[p.row_of != NULL ? p.row_of[i] : i];
@@ -155,9 +156,9 @@ bool adjust_save_floats(const adjustment *a, float_block *block) {
            float_block_add(block, a->weights, adjust_weight_count(a));
 }
 
-static ft_status take_count(const json_t *object, const char *key, uint32_t most, uint32_t *count, ft_error *error) {
+static ft_status read_count(const json_t *object, const char *key, uint32_t maximum, uint32_t *count, ft_error *error) {
     double value;
-    ft_status status = json_read_number(json_object_get(object, key), 0, most, &value, error);
+    ft_status status = json_read_number(json_object_get(object, key), 0, maximum, &value, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
     *count = (uint32_t)value;
     return FT_OK;
@@ -165,14 +166,14 @@ static ft_status take_count(const json_t *object, const char *key, uint32_t most
 
 size_t adjust_float_count(const json_t *object) {
     uint32_t terms, sizes, features;
-    if (take_count(object, "terms", ADJUST_MAX_TERMS, &terms, NULL) != FT_OK ||
-        take_count(object, "features", ADJUST_MAX_FEATURES, &features, NULL) != FT_OK ||
-        take_count(object, "sizes", features, &sizes, NULL) != FT_OK)
+    if (read_count(object, "terms", ADJUST_MAX_TERMS, &terms, NULL) != FT_OK ||
+        read_count(object, "features", ADJUST_MAX_FEATURES, &features, NULL) != FT_OK ||
+        read_count(object, "sizes", features, &sizes, NULL) != FT_OK)
         return SIZE_MAX / 8192; /* files have fewer devices than that */
     return 2 * (size_t)sizes + 1 + terms + features;
 }
 
-static ft_status take_floats(const float **block, size_t *left, float *to, size_t count, ft_error *error) {
+static ft_status read_floats(const float **block, size_t *left, float *to, size_t count, ft_error *error) {
     if (count > *left) return ft_fail(error, FT_ERR_DAMAGED, "the block of floats is too short");
     for (size_t i = 0; i < count; i++)
         if (!isfinite((*block)[i])) return ft_fail(error, FT_ERR_DAMAGED, "a weight is not a number");
@@ -189,15 +190,15 @@ ft_status adjust_load(const json_t *object, uint32_t known_devices, const float 
     if (!json_is_object(object) || known_devices == 0)
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(object));
     if (!json_is_null(json_object_get(object, "base")))
-        FT_TRY(take_count(object, "base", known_devices - 1, &base, error));
-    FT_TRY(take_count(object, "terms", ADJUST_MAX_TERMS, &terms, error));
-    FT_TRY(take_count(object, "features", ADJUST_MAX_FEATURES, &features, error));
-    FT_TRY(take_count(object, "sizes", features, &sizes, error));
+        FT_TRY(read_count(object, "base", known_devices - 1, &base, error));
+    FT_TRY(read_count(object, "terms", ADJUST_MAX_TERMS, &terms, error));
+    FT_TRY(read_count(object, "features", ADJUST_MAX_FEATURES, &features, error));
+    FT_TRY(read_count(object, "sizes", features, &sizes, error));
     adjustment *a;
     FT_TRY(adjust_new(base, json_string_value(runtime), terms, sizes, features, &a, error));
-    ft_status status = take_floats(block, left, a->mean, sizes, error);
-    if (status == FT_OK) status = take_floats(block, left, a->inverse, sizes, error);
-    if (status == FT_OK) status = take_floats(block, left, a->weights, adjust_weight_count(a), error);
+    ft_status status = read_floats(block, left, a->mean, sizes, error);
+    if (status == FT_OK) status = read_floats(block, left, a->inverse, sizes, error);
+    if (status == FT_OK) status = read_floats(block, left, a->weights, adjust_weight_count(a), error);
     if (status != FT_OK)
         adjust_free(a);
     else

@@ -1,6 +1,7 @@
-/* adjust_fit.c - see adjust_fit.h. */
+/* adjust_fit.c - ridge regression of a correction in the logarithm, by Gauss-Newton steps; see adjust_fit.h. */
 #include "predictor/core/adjust_fit.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ void adjust_fit_scaling(adjustment *a, const explanation *made_of, uint32_t coun
 ft_status adjust_case_make(const adjustment *a, const explanation *made_of, double measured, arena *memory,
                            adjust_case *out, ft_error *error) {
     size_t rows = made_of->row_count;
+    assert(measured > 0 && made_of->feature_count == a->features && made_of->term_count == a->terms);
     *out = (adjust_case){.log_measured = log(measured), .weight = 1, .row_count = made_of->row_count};
     out->setting_count = made_of->setting_count;
     out->repeats = ARENA_ARRAY(memory, double, rows + 1);
@@ -64,22 +66,23 @@ typedef struct fitting {
     adjustment *a;
     const adjust_case *const *cases;
     uint32_t count, weights;
-    uint32_t settings; /* of the features, the last */
+    uint32_t settings; /* how many features, the last ones, are of the setting */
     double *center;    /* of the prior */
     double *jacobian;  /* count x weights */
-    double *left;      /* by how much each case is off, as a logarithm */
+    double *residuals; /* per case: log(measured / predicted); then `weights` numbers of scratch memory */
     double *matrix, *vector;
     float *before; /* weights before a step */
 } fitting;
 
 static double variance_of(const fitting *f, const prior *p, uint32_t weight) {
+    assert(weight < f->weights);
     if (weight == 0) return BIAS_VARIANCE;
     if (weight <= f->a->terms) return p->terms;
     if (weight >= f->weights - f->settings) return SETTING_VARIANCE;
     return weight <= f->a->terms + f->a->sizes ? p->sizes : p->flags;
 }
 
-/* How the logarithm of a case's sum moves with each weight, and how far off it is. */
+/* The derivatives of the logarithm of a case's sum by each weight, and its residual. */
 static void linearize(const fitting *f, uint32_t number) {
     const adjustment *a = f->a;
     const adjust_case *c = f->cases[number];
@@ -97,18 +100,19 @@ static void linearize(const fitting *f, uint32_t number) {
     }
     for (uint32_t k = 1; k < f->weights; k++) slopes[k] /= total;
     slopes[0] = 1;
-    f->left[number] = c->log_measured - log(total);
+    f->residuals[number] = c->log_measured - log(total);
 }
 
-/* What is far off is noise of another kind. */
-static const double USUAL = 2;
+/* Residuals beyond this many deviations count by their size instead of its square. */
+static const double HUBER_DEVIATIONS = 2;
 
-static double noise_of(const prior *p, double left, bool is_first) {
-    double far = is_first ? 0 : fabs(left) / (USUAL * sqrt(p->noise));
+/* The variance of the noise of a case, larger for outliers; the first step has no residuals to judge by. */
+static double noise_of(const prior *p, double residual, bool is_first) {
+    double far = is_first ? 0 : fabs(residual) / (HUBER_DEVIATIONS * sqrt(p->noise));
     return p->noise * (far > 1 ? far : 1);
 }
 
-/* One step: ridge regression around the center. Gives the negative logarithm of the evidence. */
+/* One Gauss-Newton step: ridge regression around the center. Returns the negative logarithm of the evidence. */
 static double step(const fitting *f, const prior *p, bool is_first) {
     uint32_t n = f->weights;
     double misfit = 0, logs = 0;
@@ -117,7 +121,7 @@ static double step(const fitting *f, const prior *p, bool is_first) {
     for (uint32_t i = 0; i < f->count; i++) {
         linearize(f, i);
         const double *slopes = f->jacobian + (size_t)i * n;
-        double noise = noise_of(p, f->left[i], is_first) / f->cases[i]->weight, off = f->left[i];
+        double noise = noise_of(p, f->residuals[i], is_first) / f->cases[i]->weight, off = f->residuals[i];
         for (uint32_t k = 0; k < n; k++) off += slopes[k] * (f->a->weights[k] - f->center[k]);
         for (uint32_t k = 0; k < n; k++) {
             double scaled = slopes[k] / noise;
@@ -132,21 +136,21 @@ static double step(const fitting *f, const prior *p, bool is_first) {
         logs += log(variance_of(f, p, k));
     }
     cholesky_factor(f->matrix, n, 1e-12);
-    for (uint32_t k = 0; k < n; k++) f->left[f->count + k] = f->vector[k];
+    for (uint32_t k = 0; k < n; k++) f->residuals[f->count + k] = f->vector[k];
     cholesky_solve(f->matrix, n, f->vector);
     for (uint32_t k = 0; k < n; k++) {
-        misfit -= f->vector[k] * f->left[f->count + k];
+        misfit -= f->vector[k] * f->residuals[f->count + k];
         logs += 2 * log(f->matrix[(size_t)k * n + k]);
         f->a->weights[k] = (float)(f->center[k] + f->vector[k]);
     }
     return (misfit + logs) / 2;
 }
 
-enum { STEPS = 4, STEADY_STEPS = 12, HALVINGS = 4 };
+enum { STEPS = 4, SCALE_STEPS = 12, MAX_HALVINGS = 4 };
 
-/* What steps make smaller: squares of what is off, absolute values where it is far, and the distance to the center. */
+/* The objective of the steps: Huber loss of the residuals, and the distance of the weights to the center. */
 static double cost_of(const fitting *f, const prior *p) {
-    double sum = 0, edge = USUAL * sqrt(p->noise);
+    double sum = 0, edge = HUBER_DEVIATIONS * sqrt(p->noise);
     for (uint32_t i = 0; i < f->count; i++) {
         double off = fabs(f->cases[i]->log_measured - adjust_case_log(f->a, f->cases[i]));
         double squared = off < edge ? off * off / 2 : edge * (off - edge / 2);
@@ -159,29 +163,29 @@ static double cost_of(const fitting *f, const prior *p) {
     return sum;
 }
 
-/* A step that goes too far is taken back by half, and again. */
+/* Gauss-Newton steps from the center; a step that does not lower the objective is halved, a few times. */
 static double solve(const fitting *f, const prior *p, uint32_t steps) {
-    double misfit = 0, least;
+    double misfit = 0, lowest;
     for (uint32_t k = 0; k < f->weights; k++) f->before[k] = f->a->weights[k] = (float)f->center[k];
-    least = cost_of(f, p);
+    lowest = cost_of(f, p);
     for (uint32_t i = 0; i < steps; i++) {
         misfit = step(f, p, i == 0);
         double cost = cost_of(f, p);
-        for (uint32_t h = 0; !(cost <= least) && h < HALVINGS; h++) {
+        for (uint32_t h = 0; !(cost <= lowest) && h < MAX_HALVINGS; h++) {
             for (uint32_t k = 0; k < f->weights; k++) f->a->weights[k] = (f->a->weights[k] + f->before[k]) / 2;
             cost = cost_of(f, p);
         }
-        if (!(cost <= least)) {
+        if (!(cost <= lowest)) {
             memcpy(f->a->weights, f->before, f->weights * sizeof *f->before);
             break;
         }
-        least = cost;
+        lowest = cost;
         memcpy(f->before, f->a->weights, f->weights * sizeof *f->before);
     }
     return misfit;
 }
 
-/* --- How far weights may go ---------------------------------------------------------------------------------- */
+/* --- Variances of prior and noise ---------------------------------------------------------------------------- */
 
 enum { GRID = 5 };
 static const double grids[4][GRID] = {{0.01, 0.1, 1},
@@ -189,11 +193,11 @@ static const double grids[4][GRID] = {{0.01, 0.1, 1},
                                       {0.003, 0.03, 0.3},
                                       {0.0001, 0.0004, 0.0016, 0.0064, 0.0256}}; /* 0 ends a list */
 
-/* Looks along one variance after the other for what makes the measurements most likely. */
+/* Maximises the evidence by coordinate search: one variance after the other, over a grid. */
 static double search(const fitting *f, prior *best) {
     enum { SWEEPS = 2 };
     double *const fields[4] = {&best->terms, &best->sizes, &best->flags, &best->noise};
-    double least = solve(f, best, STEPS);
+    double lowest = solve(f, best, STEPS);
     for (uint32_t sweep = 0; sweep < SWEEPS; sweep++) {
         bool has_moved = false;
         for (uint32_t i = 0; i < 4; i++) {
@@ -203,8 +207,8 @@ static double search(const fitting *f, prior *best) {
                 if (grids[i][j] == kept) continue;
                 *fields[i] = grids[i][j];
                 double misfit = solve(f, best, STEPS);
-                if (misfit < least) {
-                    least = misfit;
+                if (misfit < lowest) {
+                    lowest = misfit;
                     has_moved = true;
                 } else {
                     *fields[i] = before;
@@ -213,10 +217,10 @@ static double search(const fitting *f, prior *best) {
         }
         if (!has_moved) break;
     }
-    return least;
+    return lowest;
 }
 
-/* --- Where it starts ----------------------------------------------------------------------------------------- */
+/* --- The center of the prior --------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -224,15 +228,16 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 /* The median of the logarithms of measured / predicted. */
-static double median_left(const fitting *f) {
-    for (uint32_t i = 0; i < f->count; i++) f->left[i] = f->cases[i]->log_measured - adjust_case_log(f->a, f->cases[i]);
-    qsort(f->left, f->count, sizeof *f->left, compare_doubles);
-    return (f->left[(f->count - 1) / 2] + f->left[f->count / 2]) / 2;
+static double median_residual(const fitting *f) {
+    for (uint32_t i = 0; i < f->count; i++)
+        f->residuals[i] = f->cases[i]->log_measured - adjust_case_log(f->a, f->cases[i]);
+    qsort(f->residuals, f->count, sizeof *f->residuals, compare_doubles);
+    return (f->residuals[(f->count - 1) / 2] + f->residuals[f->count / 2]) / 2;
 }
 
-/* Prices of the terms by least squares of the relative error, none negative, with a pull towards the scale. */
-static ft_status reprice(const fitting *f, double scale, ft_error *error) {
-    static const double PULL = 0.003, LEAST = 0.02;
+/* A factor for each term by non-negative least squares of the relative error, with a ridge towards the common scale. */
+static ft_status fit_term_factors(const fitting *f, double scale, ft_error *error) {
+    static const double RIDGE = 0.003, MIN_FACTOR = 0.02;
     const adjustment *a = f->a;
     double gram[ADJUST_MAX_TERMS * ADJUST_MAX_TERMS] = {0}, moment[ADJUST_MAX_TERMS] = {0};
     double ridge[ADJUST_MAX_TERMS], ones[ADJUST_MAX_TERMS], x[ADJUST_MAX_TERMS];
@@ -248,34 +253,35 @@ static ft_status reprice(const fitting *f, double scale, ft_error *error) {
         }
     }
     for (uint32_t k = 0; k < a->terms; k++) {
-        ridge[k] = PULL * fmax(gram[(size_t)k * a->terms + k], 1e-6 * f->count);
+        ridge[k] = RIDGE * fmax(gram[(size_t)k * a->terms + k], 1e-6 * f->count);
         ones[k] = 1;
     }
     nnls_problem problem = {.count = a->terms, .gram = gram, .moment = moment, .ridge = ridge, .prior = ones};
     FT_TRY(nnls_solve(&problem, x, error));
-    for (uint32_t k = 0; k < a->terms; k++) f->center[1 + k] = log(fmax(x[k], LEAST));
+    for (uint32_t k = 0; k < a->terms; k++) f->center[1 + k] = log(fmax(x[k], MIN_FACTOR));
     return FT_OK;
 }
 
 static ft_status fit(const fitting *f, adjust_kind kind, double *misfit, ft_error *error) {
     adjustment *a = f->a;
     memset(a->weights, 0, f->weights * sizeof *a->weights);
-    f->center[0] = median_left(f);
+    f->center[0] = median_residual(f);
     a->weights[0] = (float)f->center[0];
     *misfit = 0;
     if (f->count < ADJUST_MIN_REFIT) return FT_OK;
     if (kind == ADJUST_SCALE) {
-        /* Little noise: then most count as far off, and what comes out is near a median. */
+        /* With little noise most cases count as outliers, so that the result is close to a median. */
         const prior still = {.terms = 1e-9, .sizes = 1e-9, .flags = 1e-9, .noise = 0.0004};
-        if (f->settings > 0) solve(f, &still, STEADY_STEPS);
+        if (f->settings > 0) solve(f, &still, SCALE_STEPS);
         return FT_OK;
     }
-    if (kind == ADJUST_REFIT_COSTS) FT_TRY(reprice(f, f->center[0], error));
+    if (kind == ADJUST_REFIT_COSTS) FT_TRY(fit_term_factors(f, f->center[0], error));
     prior best = {.terms = 0.1, .sizes = 0.003, .flags = 0.03, .noise = 0.0016};
     *misfit = search(f, &best);
     solve(f, &best, STEPS);
     for (uint32_t k = 0; k < f->weights; k++)
-        if (!isfinite(a->weights[k])) return ft_fail(error, FT_ERR_INTERNAL, "adapting: the weights are not finite");
+        if (!isfinite(a->weights[k]))
+            return ft_fail(error, FT_ERR_INTERNAL, "adapting failed: a weight is not finite; check the measurements");
     return FT_OK;
 }
 
@@ -283,21 +289,21 @@ ft_status adjust_fit(adjustment *a, adjust_kind kind, const adjust_case *const *
                      ft_error *error) {
     double unused;
     uint32_t n = (uint32_t)adjust_weight_count(a);
-    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "there is no measurement to adapt to");
+    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "there are no measurements to adapt to");
     FT_TRY(blas_load(error));
     fitting f = {.a = a, .cases = cases, .count = count, .weights = n, .settings = cases[0]->setting_count};
     f.center = calloc(n, sizeof *f.center);
     f.jacobian = malloc((size_t)count * n * sizeof *f.jacobian);
-    f.left = malloc(((size_t)count + n) * sizeof *f.left);
+    f.residuals = malloc(((size_t)count + n) * sizeof *f.residuals);
     f.matrix = malloc((size_t)n * n * sizeof *f.matrix);
     f.vector = malloc(n * sizeof *f.vector);
     f.before = malloc(n * sizeof *f.before);
-    bool has_memory = f.before != NULL && f.center != NULL && f.jacobian != NULL && f.left != NULL &&
+    bool has_memory = f.before != NULL && f.center != NULL && f.jacobian != NULL && f.residuals != NULL &&
                       f.matrix != NULL && f.vector != NULL;
     ft_status status = has_memory ? fit(&f, kind, misfit != NULL ? misfit : &unused, error) : FT_NOMEM(error);
     free(f.center);
     free(f.jacobian);
-    free(f.left);
+    free(f.residuals);
     free(f.matrix);
     free(f.vector);
     free(f.before);

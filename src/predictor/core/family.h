@@ -32,7 +32,7 @@ typedef struct fit_rows {
     uint32_t count;
 } fit_rows;
 
-/* What a model is fitted to: rows to learn from, and rows to choose by. Both are in the order of the records. */
+/* The labelled rows of a fit: for training, and for selection by validation. Both are in the order of the records. */
 typedef struct fit_set {
     const ft_dataset *data;
     const char *metric;
@@ -43,19 +43,19 @@ typedef struct fit_set {
     fit_rows train, valid;
 } fit_set;
 
-/* What surrounds a fit. */
+/* The environment of a fit: configuration, threads, progress, log and checkpoints. */
 typedef struct fit_context {
-    const json_t *config; /* an object; a family refuses keys that it does not know */
+    const json_t *config; /* an object; unknown keys are an error */
     uint64_t seed;
     pool *threads;
     void *user;
-    /* Says how far it is; `what` names the stage. False asks to stop: save a checkpoint, return FT_ERR_CANCELLED. */
+    /* Reports progress; `what` names the stage. False: save a checkpoint and return FT_ERR_CANCELLED. */
     bool (*progress)(void *user, double done_ratio, const char *what);
-    /* One line of the log: an object, whose reference is taken over. */
+    /* Writes one line of the log: an object, whose reference is taken over. */
     void (*log)(void *user, json_t *line);
-    /* Keeps the state from which the fit can go on; replaces the one before. */
+    /* Stores a checkpoint to resume from; replaces the one before. */
     ft_status (*save)(void *user, const void *state, size_t size, ft_error *error);
-    /* The state kept last, valid until the next save; NULL when there is none. */
+    /* The last checkpoint, valid until the next save; NULL when there is none. */
     const void *(*load)(void *user, size_t *size);
 } fit_context;
 
@@ -88,31 +88,30 @@ typedef struct model_output {
     uint32_t part_count;
 } model_output;
 
-/* What a prediction is made of, as adapting sees it (adjust.h): rows, each with the times of its terms, which add up to
- * the value when every row is taken as often as there are pieces of it, and with features that may decide by what the
- * times are off elsewhere. */
+/* The composition of a prediction, which corrections of adapted predictors are applied to (adjust.h). Pieces are parts
+ * of the prediction; equal ones share a row. A row has the times of its terms, and features that a correction may
+ * depend on. The value is the sum over pieces and terms. */
 typedef struct explanation {
     uint32_t count;         /* in the order of the parts of the prediction */
     const uint32_t *row_of; /* per piece; NULL: piece i is row i */
     uint32_t row_count;
     uint32_t term_count;
     const double *times;                /* row_count x term_count */
-    uint32_t size_count, feature_count; /* features are sizes, of any scale, and after them flags, about 0 to 1 */
-    uint32_t setting_count;             /* the last of the flags are of the whole question, the same for all rows */
+    uint32_t size_count, feature_count; /* features are sizes, of any scale, followed by flags, about 0 to 1 */
+    uint32_t setting_count;             /* the last flags are of the request, the same for all rows */
     const float *features;              /* row_count x feature_count */
 } explanation;
 
-/* How far what hidden layers say of two sets is told. */
+/* Distance between the distributions of hidden features of two sets. */
 typedef enum tune_distance { TUNE_NO_DISTANCE, TUNE_CMD, TUNE_MMD, TUNE_DISTANCES } tune_distance;
 
-/* How networks are trained further. */
+/* Options for training networks further. */
 typedef struct tune_options {
-    bool is_last;   /* the last layers alone, which are a device's own; else all of them */
-    uint32_t steps; /* 0: as many as the family usually takes */
+    bool is_last;   /* only the last layers, which are specific to a device; else all of them */
+    uint32_t steps; /* 0: the default of the family */
     tune_distance distance;
-    fit_rows before; /* some of what it was trained on at first, so as not to forget it; may be empty */
-    /* By device of the set: measured over predicted, in the middle, before it is trained further; NaN: not known. NULL:
-     * of none. */
+    fit_rows before; /* rows of the original training, against forgetting; may be empty */
+    /* Per device of the set: the median of measured / predicted before tuning; NaN: not known. NULL: of no device. */
     const double *ratios;
 } tune_options;
 

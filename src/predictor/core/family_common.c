@@ -1,6 +1,7 @@
 /* family_common.c - helpers that several predictor families share. */
 #include "predictor/core/family_common.h"
 
+#include <assert.h>
 #include <math.h>
 
 total_work op_work_of(const ft_op_cost *cost) {
@@ -29,6 +30,7 @@ ft_status part_sum_begin(part_sum *parts, const ft_kernels *kernels, bool has_pa
 
 void part_sum_add(part_sum *parts, uint32_t kernel, double value) {
     const ft_kernel *k = &parts->kernels->items[kernel];
+    assert(kernel < parts->kernels->count);
     parts->sum += value;
     if (parts->items == NULL) return;
     parts->items[kernel] = (ft_part){.type = k->type, .ops = k->ops, .op_count = k->op_count, .value = value};
@@ -47,15 +49,17 @@ ft_status fit_set_check(const fit_set *set, ft_error *error) {
         uint32_t i = 0;
         while (i < set->train.count && set->train.items[i].device != device) i++;
         if (i == set->train.count)
-            return ft_fail(error, FT_ERR_USAGE, "the training part has no record of the device '%s'",
-                           set->devices[device]);
+            return ft_fail(
+                error, FT_ERR_USAGE,
+                "the training part has no record of the device '%s': choose another split or leave the device out",
+                set->devices[device]);
     }
     return FT_OK;
 }
 
 ft_status params_check_empty(const json_t *params, ft_error *error) {
     if (json_object_size(params) == 0) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "has parameters, but should have none");
+    return ft_fail(error, FT_ERR_DAMAGED, "has parameters, but none are expected");
 }
 
 ft_status block_check_nonnegative(const float *block, size_t count, ft_error *error) {

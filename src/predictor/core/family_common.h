@@ -9,7 +9,7 @@
  * is not zero. */
 #define MIN_PREDICTED_VALUE 1e-6
 
-/* All of a subject's work together: forward, and in training backward and the optimiser. */
+/* The total work of a model: forward, and in training backward and the optimiser. */
 typedef struct total_work {
     double flops, bytes;
 } total_work;
@@ -22,23 +22,23 @@ total_work op_work_of(const ft_op_cost *cost);
 
 typedef struct part_sum {
     const ft_kernels *kernels;
-    ft_part *items; /* NULL when nobody asked */
+    ft_part *items; /* NULL: not wanted */
     double sum;
 } part_sum;
 
-/* Room for a part per kernel, and one for what belongs to none. */
+/* Makes room for a part per kernel, and one for the start of a run. */
 ft_status part_sum_begin(part_sum *parts, const ft_kernels *kernels, bool has_parts, arena *memory, ft_error *error);
 void part_sum_add(part_sum *parts, uint32_t kernel, double value);
-/* `start` belongs to no kernel. The prediction has spread 1. */
+/* Adds `start`, which belongs to no kernel, and sets the prediction, with spread 1. */
 void part_sum_end(part_sum *parts, double start, model_output *out);
 
 /* --- Checks -------------------------------------------------------------------------------------------------- */
 
-/* Every device must have something to learn from. */
+/* Every device must have training rows. */
 ft_status fit_set_check(const fit_set *set, ft_error *error);
-/* For families that keep everything in the block. */
+/* For families that store everything in the block. */
 ft_status params_check_empty(const json_t *params, ft_error *error);
-/* For blocks of prices. */
+/* For blocks of unit costs. */
 ft_status block_check_nonnegative(const float *block, size_t count, ft_error *error);
 
 #endif

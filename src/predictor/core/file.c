@@ -1,5 +1,7 @@
+/* file.c - see file.h. */
 #include "predictor/core/file.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #include "base/num.h"
 #include "nn/math/loops.h"
 
-/* As PNG's: the first byte is not text, and what mail and line-end conversion damage is seen at once. */
+/* Like that of PNG: the first byte is not text, and damage by mail or line-end conversion is noticed at once. */
 static const uint8_t magic[8] = {0x89, 'F', 'T', 'M', '\r', '\n', 0x1a, '\n'};
 
 enum { BYTE_ORDER_MARK = 0x01020304, HEAD_BYTES = 32, HASH_BYTES = 16, ALIGNMENT = 8 };
@@ -36,7 +38,7 @@ static void put_hash(uint8_t *at, hash128 hash) {
 
 /* --- Writing ------------------------------------------------------------------------------------------------- */
 
-/* The header as text; spaces after it bring the floats to a round offset: they are used where they are mapped. */
+/* The header as text, padded with spaces so that the floats after it are aligned and can be mapped. */
 static void header_text(const json_t *header, buf *text) {
     json_writer writer;
     jsonw_init(&writer, text);
@@ -76,6 +78,7 @@ ft_status predictor_file_encode(const json_t *header, const float *block, size_t
     put(head + 12, BYTE_ORDER_MARK, 4);
     put(head + 16, text.length, 8);
     put(head + 24, count, 8);
+    assert(text.failed || text.length % ALIGNMENT == 0);
     size_t start = bytes->length;
     buf_add(bytes, head, sizeof head);
     buf_add(bytes, text.data, text.length);
@@ -89,10 +92,10 @@ ft_status predictor_file_encode(const json_t *header, const float *block, size_t
 
 /* --- Reading ------------------------------------------------------------------------------------------------- */
 
-/* Everything that can be told without looking at the content, in the order in which it helps most to know. */
+/* Checks the first bytes: what kind of file this is, then whether it is damaged, then its version. */
 static ft_status check_head(const uint8_t *bytes, size_t size, ft_error *error) {
     if (size == 0 || memcmp(bytes, magic, size < sizeof magic ? size : sizeof magic) != 0)
-        return ft_fail(error, FT_ERR_FORMAT, "is no predictor file: it does not begin as one does");
+        return ft_fail(error, FT_ERR_FORMAT, "is not a predictor file: it begins with other bytes");
     if (size < HEAD_BYTES)
         return ft_fail(error, FT_ERR_DAMAGED, "is truncated: it ends after %zu bytes, within its first line", size);
     uint64_t version = get(bytes + 8, 4);
@@ -130,14 +133,14 @@ static bool is_space(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Behind the string that begins at `at`, or `size`. */
+/* The position after the string that begins at `at`, or `size`. */
 static size_t skip_string(const char *text, size_t size, size_t at) {
     for (at++; at < size && text[at] != '"'; at++)
         if (text[at] == '\\') at++;
     return at < size ? at + 1 : size;
 }
 
-/* Where the value of a key of the outermost object begins and ends. Whether all that is JSON is not looked at. */
+/* Finds where the value of a key of the outermost object begins and ends, without checking that the text is JSON. */
 static bool find_value(const char *text, size_t size, const char *key, size_t *from, size_t *to) {
     size_t length = strlen(key), depth = 0;
     bool is_found = false;
@@ -163,7 +166,7 @@ static bool find_value(const char *text, size_t size, const char *key, size_t *f
     return false;
 }
 
-/* Most of a header are scores, which nobody needs who opens a predictor: its text has them for who asks. */
+/* Scores are most of a header and not needed for predictions, so they are only kept in the text. */
 static ft_status parse_without_scores(const char *text, size_t size, json_t **root, ft_error *error) {
     size_t from = 0, to = 0;
     if (!find_value(text, size, "accuracy", &from, &to) || to - from < 4) return json_parse(text, size, root, error);
@@ -176,7 +179,7 @@ static ft_status parse_without_scores(const char *text, size_t size, json_t **ro
     return status;
 }
 
-static ft_status take_header(const uint8_t *bytes, size_t size, predictor_file *file, ft_error *error) {
+static ft_status parse_header(const uint8_t *bytes, size_t size, predictor_file *file, ft_error *error) {
     json_t *root = NULL;
     char *text = malloc(size + 1);
     if (text == NULL) return FT_NOMEM(error);
@@ -191,15 +194,15 @@ static ft_status take_header(const uint8_t *bytes, size_t size, predictor_file *
     return FT_OK;
 }
 
-/* Whether floats stand in memory as they do in the file. */
-static bool is_readable(const uint8_t *bytes) {
+/* Whether floats can be read in place: byte order and alignment are those of this machine. */
+static bool is_mappable(const uint8_t *bytes) {
     const uint32_t mark = BYTE_ORDER_MARK;
     return *(const uint8_t *)&mark == (BYTE_ORDER_MARK & 0xff) && (uintptr_t)bytes % _Alignof(float) == 0;
 }
 
-static ft_status take_block(const uint8_t *bytes, size_t count, predictor_file *file, ft_error *error) {
+static ft_status map_block(const uint8_t *bytes, size_t count, predictor_file *file, ft_error *error) {
     file->count = count;
-    if (is_readable(bytes)) {
+    if (is_mappable(bytes)) {
         file->block = (const float *)(const void *)bytes;
         return check_block(file->block, count, error);
     }
@@ -219,8 +222,8 @@ ft_status predictor_file_decode(const void *bytes, size_t size, predictor_file *
     predictor_file made = {0};
     FT_TRY(check_size(at, size, &made.size, error));
     size_t header = (size_t)get(at + 16, 8), count = (size_t)get(at + 24, 8);
-    ft_status status = take_header(at + HEAD_BYTES, header, &made, error);
-    if (status == FT_OK) status = take_block(at + HEAD_BYTES + header, count, &made, error);
+    ft_status status = parse_header(at + HEAD_BYTES, header, &made, error);
+    if (status == FT_OK) status = map_block(at + HEAD_BYTES + header, count, &made, error);
     if (status != FT_OK) {
         predictor_file_free(&made);
         return status;

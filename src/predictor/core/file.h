@@ -1,9 +1,9 @@
-/* file.h - the bytes of a predictor file: a JSON header and one block of floats, with a hash over all of it. Several
- * predictors may stand in one file, one after the other.
+/* file.h - the bytes of a predictor file: a JSON header, one block of floats, and a hash over both. A file may hold
+ * several predictors, one after the other.
  *
- * docs/formats/predictor.md has the layout byte by byte. What the header says is header.h's business. */
-#ifndef PREDICTOR_FILE_H
-#define PREDICTOR_FILE_H
+ * docs/formats/predictor.md has the layout byte by byte; metadata.c makes and parses the header. */
+#ifndef PREDICTOR_CORE_FILE_H
+#define PREDICTOR_CORE_FILE_H
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -18,17 +18,17 @@ enum {
 #define PREDICTOR_FILE_MAX_BYTES (UINT64_C(1) << 31) /* all predictors of a file together */
 
 typedef struct predictor_file {
-    char *text;         /* the header as it stands in the file, NUL-terminated */
-    json_t *root;       /* the same, parsed: an object; null stands for "accuracy", which only the text has */
-    const float *block; /* in the bytes, where the machine can read them as they are */
-    float *owned;       /* the block, where it cannot; else NULL */
+    char *text;         /* the header, NUL-terminated */
+    json_t *root;       /* the same, parsed; "accuracy" is replaced by null and only in the text */
+    const float *block; /* inside the bytes, if their alignment and byte order allow it */
+    float *owned;       /* a copy of the block otherwise; else NULL */
     size_t count;
-    size_t size; /* bytes of the file that it takes */
+    size_t size; /* bytes of this predictor */
 } predictor_file;
 
 /* Appends the file to `bytes`. A number of the block that is not finite is an error. */
 ft_status predictor_file_encode(const json_t *header, const float *block, size_t count, buf *bytes, ft_error *error);
-/* The first predictor of some bytes, which have to outlive it. */
+/* Decodes the first predictor of the bytes, which have to outlive it. */
 ft_status predictor_file_decode(const void *bytes, size_t size, predictor_file *file, ft_error *error);
 void predictor_file_free(predictor_file *file);
 

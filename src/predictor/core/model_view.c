@@ -1,4 +1,7 @@
+/* model_view.c - see model_view.h. */
 #include "predictor/core/model_view.h"
+
+#include <assert.h>
 
 #include "base/error.h"
 
@@ -21,15 +24,16 @@ model_view *model_view_owner(model_view *s) {
 }
 
 void *model_view_cached(const model_view *s, const void *key) {
-    for (uint32_t i = 0; i < s->kept_count; i++)
-        if (s->kept[i].key == key) return s->kept[i].data;
+    for (uint32_t i = 0; i < s->cached_count; i++)
+        if (s->cached[i].key == key) return s->cached[i].data;
     return NULL;
 }
 
 void model_view_cache(model_view *s, const void *key, void *data) {
-    if (s->kept_count == MODEL_VIEW_MAX_CACHED) return;
-    s->kept[s->kept_count].key = key;
-    s->kept[s->kept_count++].data = data;
+    if (s->cached_count == MODEL_VIEW_MAX_CACHED) return;
+    assert(key != NULL && data != NULL);
+    s->cached[s->cached_count].key = key;
+    s->cached[s->cached_count++].data = data;
 }
 
 ft_status model_view_cost(model_view *s, const ft_cost **cost, ft_error *error) {
@@ -50,7 +54,7 @@ ft_status model_view_kernels(model_view *s, const ft_rules *rules, const ft_kern
     uint32_t i = 0;
     while (i < s->runtime_count && s->runtimes[i].rules != rules) i++;
     if (i == MODEL_VIEW_MAX_RUNTIMES)
-        return ft_fail(error, FT_ERR_LIMIT, "one model is asked about for more than %d runtimes at a time",
+        return ft_fail(error, FT_ERR_LIMIT, "a model is predicted for more than %d runtimes at a time",
                        MODEL_VIEW_MAX_RUNTIMES);
     if (i == s->runtime_count) {
         ft_kernels fused = {0};

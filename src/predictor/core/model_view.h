@@ -1,9 +1,10 @@
-/* subject.h - a bound graph that predictions are made about, with what several predictors and devices need of it.
+/* model_view.h - a bound graph with everything that predictors compute of it: costs, kernels per runtime, and what
+ * families cache.
  *
- * Costs and kernels are computed when they are first asked for and then kept, so that a graph which is asked about for
- * four devices is costed once and fused once per runtime. Not for several threads at a time. */
-#ifndef PREDICTOR_MODEL_VIEW_H
-#define PREDICTOR_MODEL_VIEW_H
+ * Costs and kernels are computed on first use and then kept, so that a graph that is predicted for four devices is
+ * costed once and fused once per runtime. Not for several threads at a time. */
+#ifndef PREDICTOR_CORE_MODEL_VIEW_H
+#define PREDICTOR_CORE_MODEL_VIEW_H
 
 #include "base/arena.h"
 #include "foretell/cost.h"
@@ -20,18 +21,18 @@ struct model_view {
     ft_request request; /* what is the same for all devices: dtype, mode, setting */
     bool has_cost;
     ft_cost cost;
-    model_view *twin; /* another subject of the same shapes, whose kernels are also those of this one; may be NULL */
+    model_view *twin; /* another view of the same shapes, whose kernels are shared; may be NULL */
     uint32_t runtime_count;
     struct {
         const ft_rules *rules; /* borrowed, the key */
         ft_kernels kernels;
     } runtimes[MODEL_VIEW_MAX_RUNTIMES];
-    arena memory; /* of what is kept */
-    uint32_t kept_count;
+    arena memory; /* of cached data */
+    uint32_t cached_count;
     struct {
         const void *key;
         void *data;
-    } kept[MODEL_VIEW_MAX_CACHED];
+    } cached[MODEL_VIEW_MAX_CACHED];
 };
 
 void model_view_init(model_view *s, const ft_graph *bound, const ft_request *request);
@@ -39,12 +40,12 @@ void model_view_free(model_view *s);
 ft_status model_view_cost(model_view *s, const ft_cost **cost, ft_error *error);
 ft_status model_view_kernels(model_view *s, const ft_rules *rules, const ft_kernels **kernels, ft_error *error);
 
-/* Who keeps what is the same for all batches and types: the twin, or the subject itself. */
+/* The view that caches what is the same for all batches and types: the twin, or the view itself. */
 model_view *model_view_owner(model_view *s);
-/* What a family worked out of a subject for one device and wants to find again for the next. The key is an address
- * that is the family's own; data is from s->memory. NULL when nothing is kept. */
+/* Data that a family computed for one device and uses again for the next. The key is an address that belongs to the
+ * family; data is from s->memory. NULL when nothing is cached. */
 void *model_view_cached(const model_view *s, const void *key);
-/* Does nothing when there is no room: whoever looks must be ready not to find. */
+/* Does nothing when the cache is full, so a lookup may find nothing. */
 void model_view_cache(model_view *s, const void *key, void *data);
 
 #endif

@@ -1,5 +1,7 @@
+/* runtimes.c - see runtimes.h. */
 #include "predictor/core/runtimes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,23 +37,23 @@ static ft_status begin(uint32_t device_count, runtimes *r, ft_error *error) {
     return r->of_device != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static bool is_in_the_box(const char *rules) {
+static bool is_bundled(const char *rules) {
     uint32_t i = 0;
     while (i < ft_rules_count() && strcmp(ft_rules_name_at(i), rules) != 0) i++;
     return i < ft_rules_count();
 }
 
-/* `file` is the name of a device in the box, or the path of one that a data set describes. */
+/* `file` is the name of a bundled device, or the path of one that a data set describes. */
 static ft_status add_described(runtimes *r, const char *file, uint32_t *index, ft_error *error) {
     ft_device *device;
     FT_TRY(ft_device_open(file, &device, error));
     const char *rules = ft_device_runtime(device);
     ft_status status =
-        is_in_the_box(rules)
+        is_bundled(rules)
             ? add_rules(r, rules, index, error)
             : ft_fail(error, FT_ERR_UNSUPPORTED,
-                      "%s: the runtime '%s' is not in the box ('foretell list runtimes' lists them), and a "
-                      "predictor cannot carry rules along",
+                      "%s: the runtime '%s' is not bundled ('foretell list runtimes' lists those that are), and a "
+                      "predictor file cannot contain rules",
                       file, rules);
     ft_device_free(device);
     return status;
@@ -92,6 +94,7 @@ void runtimes_free(runtimes *r) {
 }
 
 const ft_rules *runtimes_rules(const runtimes *r, uint32_t device) {
+    assert(device < r->device_count && r->of_device[device] < r->count);
     return r->rules[r->of_device[device]];
 }
 
@@ -106,11 +109,11 @@ json_t *runtimes_save(const runtimes *r) {
     return list;
 }
 
-/* A file may name the rules in the box only: one from elsewhere must not make us open paths. */
+/* Only bundled rules are opened, by name: a file must not make foretell open paths. */
 static ft_status load_one(runtimes *r, const json_t *value, uint32_t *index, ft_error *error) {
     const char *name;
     FT_TRY(json_read_string(value, &name, error));
-    if (!is_in_the_box(name))
+    if (!is_bundled(name))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "has the runtime '%s', whose rules this foretell does not have",
                        name);
     return add_rules(r, name, index, error);

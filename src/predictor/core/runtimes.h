@@ -1,10 +1,10 @@
-/* runtimes.h - the fusion rules of several devices, each set opened once: subjects keep kernels by the address of the
- * rules, so devices with the same runtime must share theirs.
+/* runtimes.h - the fusion rules of several devices, each set opened once: model views find kernels by the address of
+ * the rules, so devices with the same runtime must share theirs.
  *
- * A predictor keeps the names of the rules it was trained with, so that it depends neither on what the box says later
- * nor on files that only the trainer had. So these are rules of the box. */
-#ifndef PREDICTOR_RUNTIMES_H
-#define PREDICTOR_RUNTIMES_H
+ * A predictor stores the names of the rules that it was trained with, so that it depends neither on later data sheets
+ * nor on files of the trainer. So these are bundled rules. */
+#ifndef PREDICTOR_CORE_RUNTIMES_H
+#define PREDICTOR_CORE_RUNTIMES_H
 
 #include "base/json.h"
 #include "foretell/dataset.h"
@@ -15,14 +15,14 @@
 enum { MAX_RUNTIMES = 8 };
 
 typedef struct runtimes {
-    ft_rules *rules[MAX_RUNTIMES]; /* each once */
+    ft_rules *rules[MAX_RUNTIMES]; /* distinct */
     char *names[MAX_RUNTIMES];
     uint32_t count;
-    uint32_t *of_device; /* per device an index of rules */
+    uint32_t *of_device; /* per device: index of rules */
     uint32_t device_count;
 } runtimes;
 
-/* The rules of devices that a data set describes or that are in the box; any other has those of RUNTIME_UNKNOWN. `data`
+/* The rules of devices that a data set describes or that are bundled; those of RUNTIME_UNKNOWN for any other. `data`
  * may be NULL. */
 ft_status runtimes_open(const ft_dataset *data, const char *const *devices, uint32_t device_count, runtimes *r,
                         ft_error *error);

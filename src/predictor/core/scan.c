@@ -1,5 +1,7 @@
+/* scan.c - see scan.h. */
 #include "predictor/core/scan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,7 @@ struct scan {
     uint32_t count;
 };
 
-/* Items between two looks at progress: enough work to share, few enough to stop soon. */
+/* Items between two reports of progress: enough work to share, few enough to stop soon. */
 enum { BATCH = 256 };
 
 /* --- Items --------------------------------------------------------------------------------------------------- */
@@ -105,6 +107,7 @@ uint32_t scan_count(const scan *s) {
 }
 
 const scan_item *scan_item_at(const scan *s, uint32_t index) {
+    assert(index < s->count);
     return &s->items[index];
 }
 
@@ -183,7 +186,7 @@ static ft_status gather_batch(batch *b, uint32_t count, ft_error *error) {
     return status;
 }
 
-static ft_status tell(const scan *s, const scan_job *job, uint32_t done, ft_error *error) {
+static ft_status report(const scan *s, const scan_job *job, uint32_t done, ft_error *error) {
     if (job->context == NULL || job->context->progress == NULL) return FT_OK;
     double ratio = job->from + (job->to - job->from) * (s->count > 0 ? (double)done / s->count : 1);
     if (job->context->progress(job->context->user, ratio, job->what)) return FT_OK;
@@ -201,7 +204,7 @@ ft_status scan_run(const scan *s, const scan_job *job, ft_error *error) {
         pool_run(job->threads, count, run_part, b);
         status = gather_batch(b, count, error);
         b->first += count;
-        if (status == FT_OK) status = tell(s, job, b->first, error);
+        if (status == FT_OK) status = report(s, job, b->first, error);
     }
     free(b);
     return status;
@@ -253,6 +256,7 @@ static ft_status widen_slots(row_table *table, ft_error *error) {
 }
 
 ft_status row_table_add(row_table *table, const void *row, uint32_t *index, ft_error *error) {
+    assert(table->size > 0);
     if (table->count >= table->slot_count / 2) FT_TRY(widen_slots(table, error));
     uint32_t slot = find_slot(table, row);
     if (table->slots[slot] == 0) {

@@ -1,14 +1,14 @@
-/* scan.h - walks the graphs of labelled rows on all threads, and hands over what was found in one fixed order.
+/* scan.h - visits the graphs of labelled rows on all threads, and gathers the results in a fixed order.
  *
  * Rows that were measured on the same graph with the same batch, type, mode and setting are one item: the graph is
- * unpacked, bound, costed and fused once for all of them. `visit` is called for each item on any thread, and puts what
- * it finds into a buffer of the item; `gather` is then called with these buffers on the caller's thread, in the order
+ * unpacked, bound, costed and fused once for all of them. `visit` is called for each item on any thread, and writes
+ * its result into a buffer of the item; `gather` is then called with these buffers on the caller's thread, in the order
  * of the items, which is that of their first rows. So the result does not depend on the number of threads.
  *
  *     scan_job job = {.threads = context->threads, .visit = measure, .gather = add_row, .user = &me};
  *     FT_TRY(scan_once(set->data, set->train, &job, error)); */
-#ifndef PREDICTOR_SCAN_H
-#define PREDICTOR_SCAN_H
+#ifndef PREDICTOR_CORE_SCAN_H
+#define PREDICTOR_CORE_SCAN_H
 
 #include "base/buf.h"
 #include "predictor/core/family.h"
@@ -26,8 +26,7 @@ void scan_free(scan *s);
 uint32_t scan_count(const scan *s);
 const scan_item *scan_item_at(const scan *s, uint32_t index);
 
-/* On any thread; `worker` is below pool_threads(). Costs and kernels of the subject are computed as they are asked for.
- */
+/* On any thread; `worker` is below pool_threads(). */
 typedef ft_status scan_visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
                              ft_error *error);
 /* On the caller's thread, in the order of the items. */
@@ -38,7 +37,7 @@ typedef struct scan_job {
     scan_visit *visit;
     scan_gather *gather; /* may be NULL */
     void *user;
-    /* To say how far it is: done_ratio goes from `from` to `to`. May be NULL. */
+    /* For progress: done_ratio goes from `from` to `to`. May be NULL. */
     const fit_context *context;
     double from, to;
     const char *what;
@@ -50,14 +49,14 @@ ft_status scan_run(const scan *s, const scan_job *job, ft_error *error);
 /* One pass over rows that needs no scan before or after. */
 ft_status scan_once(const ft_dataset *data, fit_rows rows, const scan_job *job, ft_error *error);
 
-/* A graph of the data set, bound as a record says. What is bound borrows from the model. */
+/* A graph of the data set, bound as in a record; `bound` borrows from `model`. */
 typedef struct scan_graph {
     ft_graph *model, *bound;
 } scan_graph;
 
 ft_status scan_graph_open(const ft_dataset *data, const ft_record *record, scan_graph *graph, ft_error *error);
 void scan_graph_free(scan_graph *graph);
-/* What a record asks for. */
+/* The request that a record is the measurement of. */
 ft_request scan_request(const ft_record *record);
 
 /* --- Distinct rows ------------------------------------------------------------------------------------------- */
