@@ -11,7 +11,7 @@
 #include "cost/allocator.h"
 #include "cost/memory.h"
 #include "support/failing.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 enum { NETWORKS = 24 };
 
@@ -20,7 +20,7 @@ static const uint64_t no_limit = UINT64_MAX;
 static ft_graph *bound_network(uint32_t number, int64_t batch, ft_graph **model) {
     ft_graph *bound = NULL;
     ft_error error;
-    *model = made_network(number);
+    *model = synth_network(number);
     if (ft_graph_bind(*model, &(ft_binding){.batch = batch}, &bound, &error) != FT_OK) fail_msg("%s", error.message);
     return bound;
 }

@@ -18,7 +18,7 @@
 #include "read/ansor.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_log.h"
+#include "support/synth_log.h"
 
 enum { PROGRAMS = 24 };
 
@@ -37,7 +37,7 @@ static void logs_become_records(void **state) {
     ft_error error;
     ft_import_result result;
     ft_dataset *data = NULL;
-    made_logs("logs", PROGRAMS);
+    synth_logs("logs", PROGRAMS);
     if (import("logs", true, &result, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(result.models, 2 * PROGRAMS);
     assert_int_equal(result.graphs, PROGRAMS);
@@ -48,7 +48,7 @@ static void logs_become_records(void **state) {
     assert_string_equal(r[PROGRAMS].device, "v100-sxm2");
     assert_string_equal(r[0].name, "matmul_layer 32 64 32");
     assert_string_equal(r[0].family, "matmul_layer");
-    assert_true(fabs(r[PROGRAMS + 5].metrics[0] / (made_seconds(5, 0) * 1e6) - 1) < 1e-6);
+    assert_true(fabs(r[PROGRAMS + 5].metrics[0] / (synth_seconds(5, 0) * 1e6) - 1) < 1e-6);
     ft_dataset_free(data);
     assert_int_equal(ft_dataset_check("set", NULL, NULL, &error), FT_OK);
 }
@@ -61,11 +61,11 @@ static void programs_are_stored_completely(void **state) {
     ft_graph *graph = NULL;
     bool is_record;
     ansor_record *first = calloc(1, sizeof *first), *kept = calloc(1, sizeof *kept);
-    made_logs("logs", 1);
+    synth_logs("logs", 1);
     assert_int_equal(import("logs", true, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
     assert_int_equal(ft_dataset_graph(data, 0, &graph, &error), FT_OK);
-    const char *line = made_line(0, 1), *text = graph_program_text(graph);
+    const char *line = synth_line(0, 1), *text = graph_program_text(graph);
     assert_int_equal(ansor_read(line, strlen(line), first, &is_record, &error), FT_OK);
     assert_int_equal(ansor_read(text, strlen(text), kept, &is_record, &error), FT_OK);
     assert_true(is_record);
@@ -116,7 +116,7 @@ static void bad_lines_are_reported(void **state) {
     ft_import_result result;
     told heard = {0};
     char log[4096];
-    snprintf(log, sizeof log, "# a comment\n%s\n{\"i\": [}\n", made_line(1, 0.25));
+    snprintf(log, sizeof log, "# a comment\n%s\n{\"i\": [}\n", synth_line(1, 0.25));
     put("v100.jsonl", log);
     assert_int_equal(import("v100.jsonl", true, NULL, &error), FT_ERR_DAMAGED);
     assert_non_null(strstr(error.message, "line 3"));
@@ -125,7 +125,7 @@ static void bad_lines_are_reported(void **state) {
     assert_int_equal(ft_import("ansor", "v100.jsonl", "set", &options, &result, &error), FT_OK);
     assert_true(result.records == 1 && result.skipped == 1 && heard.count == 1);
     assert_non_null(strstr(heard.last, "v100.jsonl: line 3"));
-    put("v100.jsonl", made_line(1, 1e10));
+    put("v100.jsonl", synth_line(1, 1e10));
     assert_int_equal(ft_import("ansor", "v100.jsonl", "none", &options, &result, &error), FT_ERR_FORMAT);
     assert_non_null(strstr(heard.last, "1e+10 s"));
 }
@@ -150,10 +150,10 @@ static void programs_that_do_not_lower_are_reported(void **state) {
 static void devices_are_named_by_files(void **state) {
     (void)state;
     ft_error error;
-    put("v10.jsonl", made_line(1, 1));
+    put("v10.jsonl", synth_line(1, 1));
     assert_int_equal(import("v10.jsonl", false, NULL, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "v10.jsonl: the device is unknown"));
-    put("v100.txt", made_line(1, 1));
+    put("v100.txt", synth_line(1, 1));
     assert_int_equal(import("v100.txt", false, NULL, &error), FT_ERR_USAGE);
     assert_int_not_equal(import("none.jsonl", false, NULL, &error), FT_OK);
 }
@@ -262,7 +262,7 @@ static void templates_are_programs(void **state) {
 
 static void memory_may_run_out(void **state) {
     (void)state;
-    made_logs("logs", 1);
+    synth_logs("logs", 1);
     put("tasks.csv", "task,network\nmatmul_layer 32 64 32,a\nmatmul_layer 32 64 32,b\n");
     for (long n = 0;; n++) {
         char set[32];

@@ -33,15 +33,15 @@ static void write_bytes(const char *path, const void *bytes, size_t size) {
 
 /* x + x, for a square x. */
 static void write_network(const char *path, int32_t side) {
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = ADD}),
-        MADE_BUFFERS({NULL, 0, false, 0}),
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_INT8, .rank = 4, .dims = {1, side, side, 8}},
+        LITE_CODES({.builtin = ADD}),
+        LITE_BUFFERS({NULL, 0, false, 0}),
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = T_INT8, .rank = 4, .dims = {1, side, side, 8}},
                                      {.name = "y", .type = T_INT8, .rank = 4, .dims = {1, side, side, 8}}),
-                        MADE_IN(0), MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)})}),
+                        LITE_IN(0), LITE_OUT(1), LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)})}),
     };
-    flatbuild bytes = made_bytes(&model);
+    flatbuild bytes = lite_bytes(&model);
     write_bytes(path, bytes.bytes, bytes.size);
     free(bytes.bytes);
 }

@@ -10,7 +10,7 @@
 
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 static const char *const devices[] = {"adreno-640", "cortex-a76"};
 
@@ -18,16 +18,16 @@ static const char *const devices[] = {"adreno-640", "cortex-a76"};
 static ft_dataset *make(const char *folder, uint32_t from, uint32_t to, bool is_backwards) {
     static const char *const families[] = {"one", "two", "three"};
     static const char *const parts[] = {"train", "valid", "test", "test_ood", "unused", ""};
-    builder *b = made_begin(folder);
+    builder *b = synth_begin(folder);
     for (uint32_t i = from; i < to; i++) {
         uint32_t n = is_backwards ? to - 1 - (i - from) : i;
         for (uint32_t d = n % 7 == 0 ? 1 : 0; d < 2; d++) {
-            made_record r = {.network = n, .family = families[n % 3], .device = devices[d], .part = parts[n % 6]};
+            synth_record r = {.network = n, .family = families[n % 3], .device = devices[d], .part = parts[n % 6]};
             r.time_us = 1 + n;
-            made_add(b, &r);
+            synth_add(b, &r);
         }
     }
-    return made_end(b, folder);
+    return synth_end(b, folder);
 }
 
 static ft_split split_of(const ft_dataset *data, const char *spec, uint64_t seed) {
@@ -184,17 +184,17 @@ static void by_order(void **state) {
 /* Supporting records are in training in every split, but not on a held-out device. */
 static void support_is_never_tested(void **state) {
     (void)state;
-    builder *b = made_begin("d");
+    builder *b = synth_begin("d");
     for (uint32_t n = 0; n < 60; n++) {
-        made_record record = {
+        synth_record record = {
             .network = n, .family = n < 30 ? "one" : "two", .device = "adreno-640", .part = "support"};
         record.time_us = 1;
         if (n >= 20) record.part = "";
-        made_add(b, &record);
+        synth_add(b, &record);
         record.device = "cortex-a76";
-        made_add(b, &record);
+        synth_add(b, &record);
     }
-    ft_dataset *data = made_end(b, "d");
+    ft_dataset *data = synth_end(b, "d");
     static const char *const specs[] = {"random:50/25/25",   "family:one",   "fewshot:two:3", "all",
                                         "device:cortex-a76", "fold:name:3:1"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
@@ -212,17 +212,17 @@ static void support_is_never_tested(void **state) {
 /* The same graph in two families, and in two parts of the published split. */
 static void equal_graphs_stay_together(void **state) {
     (void)state;
-    builder *b = made_begin("d");
+    builder *b = synth_begin("d");
     for (uint32_t n = 0; n < 30; n++) {
-        made_add(b,
-                 &(made_record){.network = n, .family = "one", .device = "adreno-640", .part = "train", .time_us = 1});
-        made_record twin = {
+        synth_add(
+            b, &(synth_record){.network = n, .family = "one", .device = "adreno-640", .part = "train", .time_us = 1});
+        synth_record twin = {
             .network = n, .family = n < 15 ? "two" : "three", .device = "adreno-640", .setting = "run=2"};
         twin.part = n < 5 ? "test" : n < 9 ? "valid" : "train";
         twin.time_us = 2;
-        made_add(b, &twin);
+        synth_add(b, &twin);
     }
-    ft_dataset *data = made_end(b, "d");
+    ft_dataset *data = synth_end(b, "d");
     const char *const specs[] = {"random", "family:two", "fewshot:two:3", "order"};
     for (size_t i = 0; i < 4; i++) {
         ft_split split = split_of(data, specs[i], 5);
@@ -240,17 +240,17 @@ static void equal_graphs_stay_together(void **state) {
 /* Each group is tested in one fold and no other; names stay together up to the dot, and where they share a graph. */
 static void by_fold(void **state) {
     (void)state;
-    builder *b = made_begin("d");
+    builder *b = synth_begin("d");
     for (uint32_t n = 0; n < 60; n++) {
         char name[32];
         snprintf(name, sizeof name, "model%u.tag%u", n / 2, n % 2);
-        made_record r = {.network = n, .family = "one", .device = "adreno-640", .name = name, .time_us = 1};
-        made_add(b, &r);
+        synth_record r = {.network = n, .family = "one", .device = "adreno-640", .name = name, .time_us = 1};
+        synth_add(b, &r);
         if (n % 10 != 0) continue;
         snprintf(name, sizeof name, "other%u", n % 20); /* the same graph; it connects three others */
-        made_add(b, &r);
+        synth_add(b, &r);
     }
-    ft_dataset *data = made_end(b, "d");
+    ft_dataset *data = synth_end(b, "d");
     uint32_t tested[80] = {0}, first[80] = {0}, count = ft_dataset_record_count(data);
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t f = 1; f <= 4; f++) {
@@ -282,12 +282,12 @@ static void by_fold_of_letters(void **state) {
     (void)state;
     static const char *const names[] = {"net50", "net_b.x", "Net50", "netv2", "set50", "set9", "50net", "51net"};
     enum { NAMES = sizeof names / sizeof names[0], SEEDS = 60 };
-    builder *b = made_begin("d");
+    builder *b = synth_begin("d");
     for (uint32_t n = 0; n < NAMES; n++) {
-        made_record r = {.network = n, .family = "one", .device = "adreno-640", .name = names[n], .time_us = 1};
-        made_add(b, &r);
+        synth_record r = {.network = n, .family = "one", .device = "adreno-640", .name = names[n], .time_us = 1};
+        synth_add(b, &r);
     }
-    ft_dataset *data = made_end(b, "d");
+    ft_dataset *data = synth_end(b, "d");
     const ft_record *records = ft_dataset_records(data);
     bool is_apart[NAMES][NAMES] = {{false}};
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -339,16 +339,16 @@ static void dealt_folds_have_equal_sizes(void **state) {
     (void)state;
     static const uint32_t sizes[] = {40, 38, 9, 9, 9, 9, 9, 9, 9, 9};
     enum { FAMILIES = sizeof sizes / sizeof sizes[0], FOLDS = 3, SEEDS = 8 };
-    builder *b = made_begin("d");
+    builder *b = synth_begin("d");
     for (uint32_t f = 0, n = 0; f < FAMILIES; f++) {
         char family[32];
         snprintf(family, sizeof family, "family%u", f);
         for (uint32_t i = 0; i < sizes[f]; i++, n++) {
-            made_record r = {.network = n, .family = family, .device = "adreno-640", .time_us = 1};
-            made_add(b, &r);
+            synth_record r = {.network = n, .family = family, .device = "adreno-640", .time_us = 1};
+            synth_add(b, &r);
         }
     }
-    ft_dataset *data = made_end(b, "d");
+    ft_dataset *data = synth_end(b, "d");
     const ft_record *records = ft_dataset_records(data);
     uint32_t count = ft_dataset_record_count(data), same = 0;
     uint32_t fold_of[SEEDS][FAMILIES];
@@ -419,9 +419,9 @@ static void wrong_specs(void **state) {
     longest[399] = '\0';
     refuses(data, longest, "too long");
     ft_dataset_free(data);
-    builder *b = made_begin("e");
-    made_add(b, &(made_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
-    data = made_end(b, "e");
+    builder *b = synth_begin("e");
+    synth_add(b, &(synth_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
+    data = synth_end(b, "e");
     refuses(data, "order", "the column 'part'");
     refuses(data, "family:one", "it has none");
     refuses(data, "random", "falls into the part");

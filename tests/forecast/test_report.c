@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/example_results.h"
 #include "support/failing.h"
-#include "support/made_forecast.h"
 #include "support/schema.h"
 
-static made_forecast made;
+static example_results example;
 static json_t *schema;
 
 static ft_result_style style_of(ft_output output) {
@@ -29,7 +29,7 @@ static ft_result_style style_of(ft_output output) {
 
 static json_t *json_of(const ft_result_style *style, int count) {
     json_error_t error;
-    char *text = made_report(&made, style, count);
+    char *text = example_report(&example, style, count);
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (document == NULL) fail_msg("line %d: %s", error.line, error.text);
     free(text);
@@ -58,7 +58,7 @@ static void test_json_values(void **state) {
     (void)state;
     ft_result_style style = style_of(FT_JSON);
     json_t *document = json_of(&style, 2), *first = json_array_get(document, 0);
-    assert_int_equal(json_array_size(document), 2 * MADE_FORECASTS);
+    assert_int_equal(json_array_size(document), 2 * EXAMPLE_RESULTS);
     assert_string_equal(text_at(first, "file"), "models/it's \"x\".onnx");
     assert_string_equal(text_at(first, "setting"), "compile=no;layout=nchw");
     assert_string_equal(text_at(first, "dtype"), "float16");
@@ -122,7 +122,7 @@ static void test_layers_add_up(void **state) {
         assert_int_equal(number(layer, "index"), i);
         sum += number(layer, "time_us");
     }
-    assert_int_equal(i, MADE_KERNELS);
+    assert_int_equal(i, EXAMPLE_KERNELS);
     assert_float_equal(sum, 96, 1e-9);
     layer = json_array_get(layers, 0);
     assert_string_equal(json_string_value(json_array_get(json_object_get(layer, "op_types"), 1)), "Relu");
@@ -181,7 +181,7 @@ static uint32_t split_row(char *row, char **cells, uint32_t most) {
 static void test_csv_has_the_same(void **state) {
     (void)state;
     ft_result_style style = style_of(FT_CSV);
-    char *text = made_report(&made, &style, 1), *rest = text, *names[64], *cells[64];
+    char *text = example_report(&example, &style, 1), *rest = text, *names[64], *cells[64];
     uint32_t columns = split_row(strsep(&rest, "\n"), names, 64);
     style.style.output = FT_JSON;
     json_t *document = json_of(&style, 1), *object;
@@ -210,7 +210,7 @@ static void test_csv_of_layers(void **state) {
     (void)state;
     ft_result_style style = style_of(FT_CSV);
     style.has_layers = true;
-    char *text = made_report(&made, &style, 1), *rest = text, *cells[16];
+    char *text = example_report(&example, &style, 1), *rest = text, *cells[16];
     assert_string_equal(strsep(&rest, "\n"), "file,device,batch,mode,dtype,setting,index,kernel,op_types,time_us,"
                                              "share_ratio,bound,operators");
     assert_int_equal(split_row(strsep(&rest, "\n"), cells, 16), 13);
@@ -232,7 +232,7 @@ static void test_table(void **state) {
     ft_result_style style = style_of(FT_TABLE);
     style.has_layers = true;
     style.top = 1;
-    char *text = made_report(&made, &style, 1);
+    char *text = example_report(&example, &style, 1);
     has(text, "1.55 K parameters, 5.33 K MACs a sample");
     has(text, "96.0 us");
     has(text, "80.0 - 120 us");
@@ -255,7 +255,7 @@ static void test_table_fits(void **state) {
     for (uint32_t width = 80; width < 240; width += 13) {
         ft_result_style style = style_of(FT_TABLE);
         style.style.width = width;
-        char *text = made_report(&made, &style, 1), *rest = text;
+        char *text = example_report(&example, &style, 1), *rest = text;
         for (char *line; (line = strsep(&rest, "\n")) != NULL;)
             if (strlen(line) > width) fail_msg("%zu columns of %u: %s", strlen(line), width, line);
         free(text);
@@ -268,32 +268,32 @@ static void test_table_keeps_the_parts(void **state) {
     static const ft_part parts[] = {{.type = "weights", .value = 51e6},    {.type = "gradients", .value = 4.1e6},
                                     {.type = "optimizer", .value = 204e6}, {.type = "activations", .value = 1.4e9},
                                     {.type = "allocator", .value = 557e6}, {.type = "context", .value = 1.8e9}};
-    const ft_results old = made.results;
-    ft_metric_result *memory = &made.metrics[0][MADE_MEMORY];
+    const ft_results old = example.results;
+    ft_metric_result *memory = &example.metrics[0][EXAMPLE_MEMORY];
     const ft_metric_result first = *memory;
     ft_result_style style = style_of(FT_TABLE);
     style.style.width = 80;
     memory->parts = parts;
     memory->part_count = 6;
-    made.results.count = 1;
-    char *text = made_report(&made, &style, 1);
+    example.results.count = 1;
+    char *text = example_report(&example, &style, 1);
     assert_non_null(strstr(text, "  weights  gradients  optimizer  activations  allocator  context\n"));
     free(text);
     *memory = first;
-    made.results = old;
+    example.results = old;
 }
 
 /* Memories that have no part in common do not share columns: none of either has to give way. */
 static void test_table_has_a_list_for_each_kind_of_memory(void **state) {
     (void)state;
     static const ft_part planned[] = {{.type = "sram", .value = 1e6}, {.type = "flash", .value = 2e6}};
-    ft_metric_result *memory = &made.metrics[1][MADE_MEMORY];
+    ft_metric_result *memory = &example.metrics[1][EXAMPLE_MEMORY];
     const ft_metric_result second = *memory;
     ft_result_style style = style_of(FT_TABLE);
     style.style.width = 80;
     memory->parts = planned;
     memory->part_count = 2;
-    char *text = made_report(&made, &style, 1), *first = strstr(text, "Memory at the peak"), *other;
+    char *text = example_report(&example, &style, 1), *first = strstr(text, "Memory at the peak"), *other;
     assert_non_null(first);
     assert_null(strstr(first + 1, "Memory at the peak"));
     assert_non_null(strstr(first, "  Batch  weights  activations  Provenance\n"));
@@ -307,10 +307,10 @@ static void test_list(void **state) {
     (void)state;
     ft_result_style style = style_of(FT_TABLE);
     style.is_list = true;
-    char *text = made_report(&made, &style, 3), *rest = text;
+    char *text = example_report(&example, &style, 3), *rest = text;
     uint32_t lines = 0;
     for (const char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) lines++;
-    assert_int_equal(lines, 2 + 3 * MADE_FORECASTS); /* one heading for all */
+    assert_int_equal(lines, 2 + 3 * EXAMPLE_RESULTS); /* one heading for all */
     free(text);
 }
 
@@ -320,7 +320,7 @@ static void test_nothing_is_written_of_no_models(void **state) {
     (void)state;
     for (ft_output output = FT_TABLE; output <= FT_CSV; output++) {
         ft_result_style style = style_of(output);
-        char *text = made_report(&made, &style, 0);
+        char *text = example_report(&example, &style, 0);
         assert_string_equal(text, "");
         free(text);
     }
@@ -331,7 +331,7 @@ static ft_status report_to(FILE *stream, const ft_result_style *style) {
     ft_error error;
     ft_status status = ft_result_report_begin(stream, style, &report, &error);
     if (status != FT_OK) return status;
-    status = ft_result_report_add(report, &made.view, &error);
+    status = ft_result_report_add(report, &example.entry, &error);
     ft_status end = ft_result_report_end(report, &error);
     return status != FT_OK ? status : end;
 }
@@ -365,7 +365,7 @@ static void test_full_disk(void **state) {
 
 static int set_up(void **state) {
     (void)state;
-    made_forecast_init(&made);
+    example_results_init(&example);
     schema = schema_load("docs/schema/predict.schema.json");
     return schema == NULL;
 }
@@ -373,7 +373,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     json_decref(schema);
-    made_forecast_free(&made);
+    example_results_free(&example);
     return 0;
 }
 

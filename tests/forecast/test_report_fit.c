@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/example_results.h"
 #include "support/failing.h"
-#include "support/made_forecast.h"
 #include "support/schema.h"
 
-static made_forecast made; /* needs 8500 bytes, from 8000 to 9000 */
+static example_results example; /* needs 8500 bytes, from 8000 to 9000 */
 
 static ft_style style_of(ft_output output) {
     ft_style style = ft_style_default();
@@ -31,8 +31,8 @@ static char *fit_text(ft_output output, double free_bytes, bool is_whole) {
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    const ft_results one = {.items = made.items, .count = 1};
-    ft_model_results view = made.view;
+    const ft_results one = {.items = example.items, .count = 1};
+    ft_model_results view = example.entry;
     view.results = &one;
     if (ft_report_fit(stream, &style, &view, &free_bytes, is_whole, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
@@ -45,7 +45,7 @@ static char *fits_text(ft_output output, const double *free_bytes) {
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_fit(stream, &style, &made.view, free_bytes, true, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_report_fit(stream, &style, &example.entry, free_bytes, true, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
     return text;
 }
@@ -58,7 +58,8 @@ static char *batch_text(ft_output output, ft_max_batch_result largest) {
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_max_batch(stream, &style, &made.view, &largest, true, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_report_max_batch(stream, &style, &example.entry, &largest, true, &error) != FT_OK)
+        fail_msg("%s", error.message);
     fclose(stream);
     return text;
 }
@@ -127,7 +128,7 @@ static void test_csv(void **state) {
 
 static void test_several_devices_have_a_row_each(void **state) {
     (void)state;
-    const double free_bytes[MADE_FORECASTS] = {9000, 1, NAN};
+    const double free_bytes[EXAMPLE_RESULTS] = {9000, 1, NAN};
     has(fits_text(FT_TABLE, free_bytes), "batch 8, inference\n");
     has(fits_text(FT_TABLE, free_bytes), "rtx-4090    yes  ");
     has(fits_text(FT_TABLE, free_bytes), "unknown");
@@ -135,8 +136,8 @@ static void test_several_devices_have_a_row_each(void **state) {
     check_schema(list, "docs/schema/fits.schema.json");
     static const char *const verdicts[] = {"yes", "no", "uncertain"}, *const from[] = {"data sheet", "data sheet",
                                                                                        "unknown"};
-    assert_int_equal(json_array_size(list), MADE_FORECASTS);
-    for (size_t i = 0; i < MADE_FORECASTS; i++) {
+    assert_int_equal(json_array_size(list), EXAMPLE_RESULTS);
+    for (size_t i = 0; i < EXAMPLE_RESULTS; i++) {
         const json_t *one = json_array_get(list, i);
         assert_string_equal(json_string_value(json_object_get(one, "fits")), verdicts[i]);
         assert_string_equal(json_string_value(json_object_get(one, "free_from")), from[i]);
@@ -145,7 +146,7 @@ static void test_several_devices_have_a_row_each(void **state) {
     char *csv = fits_text(FT_CSV, free_bytes);
     size_t lines = 0;
     for (const char *at = csv; (at = strchr(at, '\n')) != NULL; at++) lines++;
-    assert_int_equal(lines, 1 + MADE_FORECASTS);
+    assert_int_equal(lines, 1 + EXAMPLE_RESULTS);
     free(csv);
 }
 
@@ -153,13 +154,13 @@ static void test_out_of_memory(void **state) {
     (void)state;
     FILE *stream = fopen("/dev/null", "w");
     assert_non_null(stream);
-    const double free_bytes[MADE_FORECASTS] = {1e9, 1e9, 1e9};
+    const double free_bytes[EXAMPLE_RESULTS] = {1e9, 1e9, 1e9};
     setvbuf(stream, NULL, _IONBF, 0);
     for (ft_output output = FT_TABLE; output <= FT_CSV; output++) {
         ft_style style = style_of(output);
         for (long n = 0;; n++) {
             failing_start(n);
-            ft_status status = ft_report_fit(stream, &style, &made.view, free_bytes, true, NULL);
+            ft_status status = ft_report_fit(stream, &style, &example.entry, free_bytes, true, NULL);
             if (!failing_stop()) break;
             assert_int_equal(status, FT_ERR_NOMEM);
         }
@@ -169,13 +170,13 @@ static void test_out_of_memory(void **state) {
 
 static int set_up(void **state) {
     (void)state;
-    made_forecast_init(&made);
+    example_results_init(&example);
     return 0;
 }
 
 static int tear_down(void **state) {
     (void)state;
-    made_forecast_free(&made);
+    example_results_free(&example);
     return 0;
 }
 

@@ -13,15 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/example_results.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_forecast.h"
 
-static made_forecast made;
+static example_results example;
 
 static size_t draw(const char *path, char *bytes, size_t size) {
     ft_error error;
-    if (ft_result_plot(path, &made.view, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_result_plot(path, &example.entry, &error) != FT_OK) fail_msg("%s", error.message);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     size_t count = fread(bytes, 1, size, file);
@@ -47,7 +47,7 @@ static void test_same_bytes(void **state) {
 static void test_shows_what_it_is_given(void **state) {
     (void)state;
     size_t count = draw("a.png", first, MOST);
-    ft_metric_result *time = &made.metrics[0][MADE_TIME], *memory = &made.metrics[0][MADE_MEMORY];
+    ft_metric_result *time = &example.metrics[0][EXAMPLE_TIME], *memory = &example.metrics[0][EXAMPLE_MEMORY];
     const ft_metric_result old_time = *time, old_memory = *memory;
     time->value = 70;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
@@ -58,11 +58,11 @@ static void test_shows_what_it_is_given(void **state) {
     time->part_count = 2;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
     *time = old_time;
-    made.items[2].request.batch = 16;
+    example.items[2].request.batch = 16;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
-    made.items[2].request.batch = 8; /* one batch: lists instead of lines */
+    example.items[2].request.batch = 8; /* one batch: lists instead of lines */
     assert_true(draw("b.png", second, MOST) > 10000);
-    made.items[2].request.batch = 32;
+    example.items[2].request.batch = 32;
 }
 
 /* Nothing known, no kernels, many devices, values at the ends of the range. */
@@ -70,34 +70,34 @@ static void test_odd_forecasts(void **state) {
     (void)state;
     enum { MANY = 40 };
     static ft_result many[MANY];
-    static ft_metric_result metrics[MANY][MADE_METRICS];
+    static ft_metric_result metrics[MANY][EXAMPLE_METRICS];
     static char names[MANY][16];
-    const ft_results old = made.results;
-    made.results = (ft_results){.items = &made.items[1], .count = 1};
+    const ft_results old = example.results;
+    example.results = (ft_results){.items = &example.items[1], .count = 1};
     assert_true(draw("none.png", first, MOST) > 1000);
     for (uint32_t i = 0; i < MANY; i++) {
-        many[i] = made.items[i % 2];
+        many[i] = example.items[i % 2];
         memcpy(metrics[i], many[i].metrics, many[i].metric_count * sizeof **metrics);
         many[i].metrics = metrics[i];
         snprintf(names[i], sizeof names[i], "device \xff %u", i);
         many[i].request.device = names[i];
-        metrics[i][MADE_TIME].value = i % 2 == 0 ? exp(i * 2.0) : NAN;
+        metrics[i][EXAMPLE_TIME].value = i % 2 == 0 ? exp(i * 2.0) : NAN;
     }
-    made.results = (ft_results){.items = many, .count = MANY};
+    example.results = (ft_results){.items = many, .count = MANY};
     assert_true(draw("many.svg", first, MOST) > 10000);
-    made.results = (ft_results){.items = many, .count = 0};
-    assert_int_equal(ft_result_plot("zero.svg", &made.view, NULL), FT_ERR_USAGE);
-    made.results = old;
+    example.results = (ft_results){.items = many, .count = 0};
+    assert_int_equal(ft_result_plot("zero.svg", &example.entry, NULL), FT_ERR_USAGE);
+    example.results = old;
 }
 
 static void test_failures_leave_no_file(void **state) {
     (void)state;
     ft_error error;
-    assert_int_equal(ft_result_plot("plot.jpg", &made.view, &error), FT_ERR_USAGE);
-    assert_int_equal(ft_result_plot("no/such/folder.svg", &made.view, &error), FT_ERR_IO);
+    assert_int_equal(ft_result_plot("plot.jpg", &example.entry, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_result_plot("no/such/folder.svg", &example.entry, &error), FT_ERR_IO);
     for (long n = 0; n < 24; n++) { /* cairo's own allocations are its own matter */
         failing_start(n);
-        ft_status status = ft_result_plot("failed.svg", &made.view, &error);
+        ft_status status = ft_result_plot("failed.svg", &example.entry, &error);
         bool has_failed = failing_stop();
         if (!has_failed) break;
         assert_true(status == FT_ERR_NOMEM || status == FT_OK);
@@ -107,7 +107,7 @@ static void test_failures_leave_no_file(void **state) {
 }
 
 static int set_up(void **state) {
-    made_forecast_init(&made);
+    example_results_init(&example);
     first = malloc(MOST);
     second = malloc(MOST);
     return first == NULL || second == NULL || folder_enter(state) != 0;
@@ -116,7 +116,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     free(first);
     free(second);
-    made_forecast_free(&made);
+    example_results_free(&example);
     return folder_leave(state);
 }
 

@@ -12,16 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/example_results.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_forecast.h"
 
-static made_forecast made;
+static example_results example;
 
 static json_t *trace_of(uint32_t index) {
     ft_error error;
     json_error_t json_error;
-    if (ft_result_trace("trace.json", &made.view, index, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_result_trace("trace.json", &example.entry, index, &error) != FT_OK) fail_msg("%s", error.message);
     json_t *document = json_load_file("trace.json", JSON_REJECT_DUPLICATES, &json_error);
     if (document == NULL) fail_msg("line %d: %s", json_error.line, json_error.text);
     return document;
@@ -64,7 +64,7 @@ static void test_inference(void **state) {
     const json_t *events[32];
     json_t *document = trace_of(0);
     size_t count = events_of(document, "X", events, 32);
-    assert_int_equal(count, MADE_KERNELS);
+    assert_int_equal(count, EXAMPLE_KERNELS);
     assert_float_equal(length_of(events, count), 100, 1e-9); /* the correction of -4 has no length */
     assert_string_equal(json_string_value(json_object_get(events[0], "name")), "conv-relu");
     const json_t *args = json_object_get(events[0], "args");
@@ -78,7 +78,7 @@ static void test_training_goes_forward_and_back(void **state) {
     const json_t *events[32];
     json_t *document = trace_of(2);
     size_t count = events_of(document, "X", events, 32);
-    assert_true(count > MADE_KERNELS);
+    assert_true(count > EXAMPLE_KERNELS);
     assert_float_equal(length_of(events, count), 100, 1e-9);
     assert_string_equal(json_string_value(json_object_get(events[0], "cat")), "forward");
     assert_string_equal(json_string_value(json_object_get(events[count - 2], "cat")), "backward");
@@ -109,7 +109,7 @@ static void test_memory(void **state) {
     ft_memory plan;
     ft_cost_options options = ft_cost_options_default();
     options.dtype = FT_FLOAT16;
-    assert_int_equal(ft_graph_bind(made.model, &(ft_binding){.batch = 8}, &bound, NULL), FT_OK);
+    assert_int_equal(ft_graph_bind(example.model, &(ft_binding){.batch = 8}, &bound, NULL), FT_OK);
     assert_int_equal(ft_memory_plan(bound, &options, &plan, see, &expected, NULL), FT_OK);
     ft_graph_free(bound);
     json_t *document = trace_of(0);
@@ -128,13 +128,13 @@ static void test_memory(void **state) {
 static void test_failures_leave_no_file(void **state) {
     (void)state;
     ft_error error;
-    assert_int_equal(ft_result_trace("none.json", &made.view, 1, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_result_trace("none.json", &example.entry, 1, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "its data sheet lacks the bandwidth"));
     assert_int_not_equal(access("none.json", F_OK), 0);
-    assert_int_equal(ft_result_trace("no/such/folder.json", &made.view, 0, &error), FT_ERR_IO);
+    assert_int_equal(ft_result_trace("no/such/folder.json", &example.entry, 0, &error), FT_ERR_IO);
     for (long n = 0;; n++) {
         failing_start(n);
-        ft_status status = ft_result_trace("none.json", &made.view, 2, &error);
+        ft_status status = ft_result_trace("none.json", &example.entry, 2, &error);
         if (!failing_stop()) break;
         assert_int_equal(status, FT_ERR_NOMEM);
         assert_int_not_equal(access("none.json", F_OK), 0);
@@ -142,12 +142,12 @@ static void test_failures_leave_no_file(void **state) {
 }
 
 static int set_up(void **state) {
-    made_forecast_init(&made);
+    example_results_init(&example);
     return folder_enter(state);
 }
 
 static int tear_down(void **state) {
-    made_forecast_free(&made);
+    example_results_free(&example);
     return folder_leave(state);
 }
 

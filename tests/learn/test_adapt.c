@@ -27,7 +27,7 @@ enum { NETWORKS = 48 };
 
 /* What the made networks take: a start, and prices for work and for bytes, by device. */
 static double price(const ft_graph *bound, double start, double work, double bytes) {
-    ft_work w = made_cost(bound).forward;
+    ft_work w = synth_cost(bound).forward;
     return start + work * (double)w.flops + bytes * ((double)w.read_bytes + (double)w.write_bytes);
 }
 
@@ -42,12 +42,12 @@ static double new_rule(const ft_graph *bound, const char *device) {
 }
 
 static fitted first(const char *name, const char *config) {
-    return fit_made(name, old_rule, config);
+    return fit_synth(name, old_rule, config);
 }
 
 static ft_dataset *measured(const char *device) {
     const char *const devices[] = {device};
-    return made_data("new", NETWORKS, devices, 1, new_rule);
+    return synth_data("new", NETWORKS, devices, 1, new_rule);
 }
 
 static ft_adaptation adapt(const fitted *f, const ft_dataset *data, const ft_adapt_options *options) {
@@ -93,7 +93,7 @@ static void test_scale_is_found(void **state) {
 static void check_file(const fitted *f, const char *device, double mape) {
     ft_predictor *p;
     ft_error error;
-    ft_graph *graph = made_network(5), *bound;
+    ft_graph *graph = synth_network(5), *bound;
     ft_result now, before;
     if (ft_predictor_open("a.ftm", &p, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(ft_predictor_device_count(p), 3);
@@ -187,7 +187,7 @@ static void test_networks_are_trained_further(void **state) {
         ft_adaptation_free(&a);
         ft_predictor *p;
         ft_error error;
-        ft_graph *graph = made_network(5), *bound;
+        ft_graph *graph = synth_network(5), *bound;
         ft_result now, before;
         assert_int_equal(ft_predictor_open("a.ftm", &p, &error), FT_OK);
         assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
@@ -203,7 +203,7 @@ static void test_networks_are_trained_further(void **state) {
     }
     refuses(&f, data, &(ft_adapt_options){.budget = 3, .method = "tune-last"}, FT_ERR_USAGE, "too few to train on");
     ft_dataset_free(data);
-    data = made_data("other", NETWORKS, (const char *const[]){"myriad-vpu"}, 1, new_rule);
+    data = synth_data("other", NETWORKS, (const char *const[]){"myriad-vpu"}, 1, new_rule);
     refuses(&f, data, &(ft_adapt_options){.budget = 9, .method = "tune-all"}, FT_ERR_USAGE, "use refit for a new one");
     ft_dataset_free(data);
     fitted_free(&f);
@@ -309,11 +309,11 @@ static ft_dataset *described(const char *folder, const char *runtime) {
         runtime);
     assert_true(mkdir("devices", 0777) == 0 || errno == EEXIST);
     write_text("devices/my-phone.json", text);
-    builder *b = made_begin(folder);
+    builder *b = synth_begin(folder);
     assert_int_equal(builder_add_device(b, ".", "my-phone", &error), FT_OK);
     for (uint32_t i = 0; i < 12; i++)
-        made_add(b, &(made_record){.network = i, .family = "one", .device = "my-phone", .time_us = 100 + i});
-    return made_end(b, folder);
+        synth_add(b, &(synth_record){.network = i, .family = "one", .device = "my-phone", .time_us = 100 + i});
+    return synth_end(b, folder);
 }
 
 static void test_names_that_clash(void **state) {
@@ -350,7 +350,7 @@ static void test_splits(void **state) {
     ft_adaptation a;
     ft_split split;
     bool is_found;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 1, new_rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 1, new_rule);
     options.family = "flops-mem";
     options.split = "random:40/20/40";
     options.threads = 1;
@@ -413,7 +413,7 @@ static void test_memory_runs_out(void **state) {
     (void)state;
     fitted f = first("flops-mem", NULL);
     const char *const devices[] = {"adreno-640"};
-    ft_dataset *data = made_data("few", 9, devices, 1, new_rule);
+    ft_dataset *data = synth_data("few", 9, devices, 1, new_rule);
     for (long n = 0;; n++) {
         ft_adaptation a;
         ft_error error;

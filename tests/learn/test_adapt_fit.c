@@ -16,7 +16,7 @@
 #include "learn/adapt/adapt_fit.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 #include "support/factor_model.h"
 
@@ -80,21 +80,21 @@ static ft_predictor *open_made(void) {
 /* Times are twice, bytes three times the predictions for the Adreno; every `unmet_each`-th record has a setting that
  * the model was not trained on. */
 static ft_dataset *measured(const char *folder, const char *device, uint32_t unmet_each) {
-    builder *b = made_begin_of(folder, metric_names, METRICS);
+    builder *b = synth_begin_of(folder, metric_names, METRICS);
     for (uint32_t i = 0; i < NETWORKS; i++) {
-        ft_graph *graph = made_network(i);
+        ft_graph *graph = synth_network(i);
         double ops = ft_graph_op_count(graph), labels[METRICS] = {2 * 10 * ops, 3 * 100 * ops};
         char name[] = {'a', 'a', '\0'};
         name[1] = (char)(name[1] + (char)i);
-        made_add(b, &(made_record){.network = i,
-                                   .name = name,
-                                   .family = "one",
-                                   .device = device,
-                                   .setting = unmet_each > 0 && i % unmet_each == 0 ? unmet : NULL,
-                                   .metrics = labels});
+        synth_add(b, &(synth_record){.network = i,
+                                     .name = name,
+                                     .family = "one",
+                                     .device = device,
+                                     .setting = unmet_each > 0 && i % unmet_each == 0 ? unmet : NULL,
+                                     .metrics = labels});
         ft_graph_free(graph);
     }
-    return made_end(b, folder);
+    return synth_end(b, folder);
 }
 
 static ft_adaptation adapt(const ft_predictor *from, const ft_dataset *data, const ft_adapt_options *options,
@@ -114,7 +114,7 @@ static ft_predictor *open_file(const char *path) {
 
 /* The prediction of a metric for one operator; NaN when it is not supported. */
 static double asked(const ft_predictor *p, const char *metric, const char *device) {
-    ft_graph *graph = made_network(7), *bound;
+    ft_graph *graph = synth_network(7), *bound;
     ft_error error;
     ft_result answer;
     const ft_predictor *link = ft_predictor_find(p, metric);

@@ -18,8 +18,8 @@
 #include "support/factor_model.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
 #include "support/small_set.h"
+#include "support/synth_data.h"
 
 enum { DEVICES = 2, NETWORKS = 24, BUDGET = 16 };
 
@@ -53,18 +53,18 @@ static ft_predictor *open_made(double mape) {
 
 /* Predictions for the Adreno, times `factor` for every `every`-th network, with noise of this standard deviation. */
 static ft_dataset *measured_some(const char *folder, const char *device, uint32_t every, double factor, double noise) {
-    builder *b = made_begin(folder);
+    builder *b = synth_begin(folder);
     rng random;
     rng_init(&random, 3, 0);
     for (uint32_t i = 0; i < NETWORKS; i++) {
-        ft_graph *graph = made_network(i);
+        ft_graph *graph = synth_network(i);
         double label = 10 * ft_graph_op_count(graph) * (i % every == 0 ? factor : 1) * exp(noise * rng_normal(&random));
         char name[] = {'a', 'a', '\0'};
         name[1] = (char)(name[1] + (char)i);
-        made_add(b, &(made_record){.network = i, .name = name, .family = "one", .device = device, .metrics = &label});
+        synth_add(b, &(synth_record){.network = i, .name = name, .family = "one", .device = device, .metrics = &label});
         ft_graph_free(graph);
     }
-    return made_end(b, folder);
+    return synth_end(b, folder);
 }
 
 static ft_dataset *measured(const char *folder, const char *device, double factor, double noise) {
@@ -80,7 +80,7 @@ static ft_adaptation adapt(const ft_predictor *from, const ft_dataset *data, con
 }
 
 static ft_metric_result asked(const ft_predictor *p) {
-    ft_graph *graph = made_network(7), *bound;
+    ft_graph *graph = synth_network(7), *bound;
     ft_error error;
     ft_result answer;
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);

@@ -15,14 +15,14 @@
 #include "predictor/core/predictor.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 enum { NETWORKS = 9 };
 
 static const char *const devices[] = {"adreno-640", "cortex-a76"};
 
 static double flops_of(const ft_graph *bound) {
-    return (double)made_cost(bound).forward.flops;
+    return (double)synth_cost(bound).forward.flops;
 }
 
 static double rule(const ft_graph *bound, const char *device) {
@@ -60,7 +60,7 @@ static ft_evaluation evaluate(const ft_predictor *predictor, const ft_dataset *d
 
 static void test_errors_are_found(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);
     ft_predictor *predictor = open_with(HEAD BOTH "}");
     ft_evaluation e = evaluate(predictor, data, &(ft_evaluate_options){0});
     assert_int_equal(e.case_count, 2 * NETWORKS);
@@ -94,7 +94,7 @@ static void test_errors_are_found(void **state) {
 
 static void test_any_number_of_threads(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);
     ft_predictor *predictor = open_with(HEAD BOTH "}");
     ft_evaluation a = evaluate(predictor, data, &(ft_evaluate_options){.threads = 1});
     ft_evaluation b = evaluate(predictor, data, &(ft_evaluate_options){.threads = 3});
@@ -111,7 +111,7 @@ static void test_any_number_of_threads(void **state) {
 static void test_parts_devices_and_families(void **state) {
     (void)state;
     ft_error error;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);
     ft_predictor *predictor = open_with(HEAD BOTH "}");
     ft_split split;
     assert_int_equal(ft_split_make(data, "family:two", 3, &split, &error), FT_OK);
@@ -138,7 +138,7 @@ static void test_parts_devices_and_families(void **state) {
 /* A predictor that knows one of two devices is asked about that one. */
 static void test_what_is_not_known_is_left_out(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);
     ft_predictor *predictor = open_with(HEAD ", \"devices\": [\"adreno-640\"]}");
     ft_evaluation e = evaluate(predictor, data, &(ft_evaluate_options){.setting = ";", .has_mode = true});
     assert_int_equal(e.case_count, NETWORKS);
@@ -163,7 +163,7 @@ static void refuses(const ft_dataset *data, const char *header, const ft_evaluat
 static void test_refused(void **state) {
     (void)state;
     ft_error error;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);
     ft_split split;
     assert_int_equal(ft_split_make(data, "all", 1, &split, &error), FT_OK);
     const char *const other = "myriad-vpu", *const family = "four";
@@ -192,7 +192,7 @@ static void test_metric_is_missing(void **state) {
     ft_error error;
     builder *b;
     assert_int_equal(builder_new("d", metrics, 2, &b, &error), FT_OK);
-    ft_graph *graph = made_network(1);
+    ft_graph *graph = synth_network(1);
     ft_record record = {
         .name = "m", .family = "", .device = "adreno-640", .setting = "", .part = "", .batch = 1, .dtype = FT_FLOAT32};
     record.metrics = (const double[]){5, 1};
@@ -200,7 +200,7 @@ static void test_metric_is_missing(void **state) {
     assert_int_equal(builder_add_graph(b, graph, &record.graph, &error), FT_OK);
     assert_int_equal(builder_add_record(b, &record, &outcome, &error), FT_OK);
     ft_graph_free(graph);
-    ft_dataset *data = made_end(b, "d");
+    ft_dataset *data = synth_end(b, "d");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){0}, FT_ERR_UNSUPPORTED,
             "no metric 'time_us'; it has peak_bytes, time_std_us");
     ft_dataset_free(data);
@@ -217,7 +217,7 @@ static bool stop(void *user, uint64_t done, uint64_t total, const char *what) {
 static void test_stopped(void **state) {
     (void)state;
     uint32_t calls = 0;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.progress = stop, .user = &calls}, FT_ERR_CANCELLED, "");
     assert_true(calls > 0);
     ft_dataset_free(data);
@@ -242,7 +242,7 @@ static void test_own_split(void **state) {
     (void)state;
     ft_error error;
     bool is_found;
-    ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
+    ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);
     ft_split wanted, found = {0};
     assert_int_equal(ft_split_make(data, "random:50/25/25", 5, &wanted, &error), FT_OK);
     assert_int_equal(split_of(data, ft_dataset_hash(data), wanted.hash, &found, &is_found, &error), FT_OK);
@@ -263,7 +263,7 @@ static void test_own_split(void **state) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", 2, devices, 2, rule);
+    ft_dataset *data = synth_data("d", 2, devices, 2, rule);
     ft_predictor *predictor = open_with(HEAD BOTH "}");
     const ft_evaluate_options options = {.threads = 1};
     for (long n = 0;; n++) {

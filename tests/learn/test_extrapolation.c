@@ -17,8 +17,8 @@
 #include "support/failing.h"
 #include "support/flops_file.h"
 #include "support/folder.h"
-#include "support/made_data.h"
 #include "support/small_set.h"
+#include "support/synth_data.h"
 
 enum { NETWORKS = 9 };
 
@@ -39,8 +39,8 @@ static void open_all(fixture *f) {
     ft_error error;
     flops_file_write("p.ftm", "time_us", 100, 1e-6F);
     assert_int_equal(ft_predictor_open("p.ftm", &f->predictor, &error), FT_OK);
-    f->data = made_data("d", NETWORKS, devices, 1, rule);
-    f->trained = made_data("t", 3, devices, 1, rule);
+    f->data = synth_data("d", NETWORKS, devices, 1, rule);
+    f->trained = synth_data("t", 3, devices, 1, rule);
     assert_int_equal(ft_evaluate(f->predictor, f->data, &(ft_evaluate_options){0}, &f->evaluation, &error), FT_OK);
 }
 

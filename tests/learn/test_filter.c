@@ -14,8 +14,8 @@
 #include "foretell/foretell.h"
 #include "learn/score/filter.h"
 #include "support/folder.h"
-#include "support/made_data.h"
 #include "support/small_set.h"
+#include "support/synth_data.h"
 
 enum { NETWORKS = 40 };
 
@@ -23,13 +23,13 @@ enum { NETWORKS = 40 };
  * last has no time. */
 static ft_dataset *measured(void) {
     static const char *const metrics[] = {"time_us", "time_std_us", "peak_bytes"};
-    builder *b = made_begin_of("data", metrics, 3);
+    builder *b = synth_begin_of("data", metrics, 3);
     for (uint32_t i = 0; i < NETWORKS; i++) {
         double time = i + 1 < NETWORKS ? 10 + i : NAN, values[] = {time, time * (i % 4 == 0 ? 0.1 : 0.001), 1000};
-        made_add(b,
-                 &(made_record){.network = i, .name = "n", .family = "one", .device = "adreno-640", .metrics = values});
+        synth_add(
+            b, &(synth_record){.network = i, .name = "n", .family = "one", .device = "adreno-640", .metrics = values});
     }
-    return made_end(b, "data");
+    return synth_end(b, "data");
 }
 
 static uint32_t left_out(const ft_dataset *data, ft_time_filter filter) {

@@ -20,7 +20,7 @@
 #include "support/small_set.h"
 
 static double rule(const ft_graph *bound, const char *device) {
-    return (device[0] == 'a' ? 1e-3 : 3e-3) * (double)made_cost(bound).forward.flops + 5;
+    return (device[0] == 'a' ? 1e-3 : 3e-3) * (double)synth_cost(bound).forward.flops + 5;
 }
 
 static ft_sample sample(const fitted *f, const ft_sample_options *options) {
@@ -39,7 +39,7 @@ static void refuses(const fitted *f, const ft_dataset *data, const ft_sample_opt
 
 static void test_every_method(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-nnls", rule, NULL);
+    fitted f = fit_synth("kernel-nnls", rule, NULL);
     for (uint32_t m = 0; m < ft_sample_method_count(); m++) {
         assert_non_null(ft_sample_method_text(m));
         const ft_sample_options options = {.count = 9, .method = ft_sample_method_name(m), .threads = 1, .seed = 3};
@@ -101,7 +101,7 @@ static void test_picks_are_spread(void **state) {
 
 static void test_lists_lead_to_adapting(void **state) {
     (void)state;
-    fitted f = fit_made("flops-mem", rule, NULL);
+    fitted f = fit_synth("flops-mem", rule, NULL);
     ft_error error;
     ft_adaptation a;
     ft_sample s = sample(&f, &(ft_sample_options){.count = 6, .threads = 1});
@@ -150,9 +150,9 @@ static void test_narrow_tables_cut_nothing(void **state) {
 static void test_what_is_refused(void **state) {
     (void)state;
     const char *const absent[] = {"absent"};
-    fitted f = fit_made("flops-mem", rule, NULL);
-    builder *b = made_begin("empty");
-    ft_dataset *empty = made_end(b, "empty");
+    fitted f = fit_synth("flops-mem", rule, NULL);
+    builder *b = synth_begin("empty");
+    ft_dataset *empty = synth_end(b, "empty");
     refuses(&f, f.data, &(ft_sample_options){0}, "number of models to choose is 0");
     refuses(&f, f.data, &(ft_sample_options){.count = 65}, "the pool has 64");
     refuses(&f, f.data, &(ft_sample_options){.count = 1, .method = "magic"}, "no method 'magic'");
@@ -165,9 +165,9 @@ static void test_what_is_refused(void **state) {
 
 static void test_memory_runs_out(void **state) {
     (void)state;
-    fitted f = fit_made("flops-mem", rule, NULL);
+    fitted f = fit_synth("flops-mem", rule, NULL);
     const char *const devices[] = {"adreno-640"};
-    ft_dataset *data = made_data("few", 5, devices, 1, rule);
+    ft_dataset *data = synth_data("few", 5, devices, 1, rule);
     for (uint32_t m = 0; m < ft_sample_method_count(); m++) {
         for (long n = 0;; n++) {
             const ft_sample_options options = {.count = 2, .method = ft_sample_method_name(m), .threads = 1};

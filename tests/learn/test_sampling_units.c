@@ -14,16 +14,16 @@
 #include "learn/adapt/sampling_units.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
-#include "support/made_log.h"
 #include "support/small_set.h"
+#include "support/synth_data.h"
+#include "support/synth_log.h"
 
-enum { PROGRAMS = 108, TASKS = 3 }; /* as made_log.h makes them, as many of each task */
+enum { PROGRAMS = 108, TASKS = 3 }; /* as synth_log.h makes them, as many of each task */
 
 static ft_dataset *programs(void) {
     ft_error error;
     ft_dataset *data = NULL;
-    made_logs("logs", PROGRAMS);
+    synth_logs("logs", PROGRAMS);
     assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
     return data;
@@ -54,7 +54,7 @@ static double rule(const ft_graph *bound, const char *device) {
 
 static void models_are_each_their_own(void **state) {
     (void)state;
-    ft_dataset *data = made_data("models", 4, (const char *const[]){"k80"}, 1, rule);
+    ft_dataset *data = synth_data("models", 4, (const char *const[]){"k80"}, 1, rule);
     ft_error error;
     arena memory;
     sampling_units found;

@@ -10,12 +10,12 @@
 #include "learn/evaluate/evaluation.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 enum { RECORDS = 9 };
 
 /* Six programs of one task, two of another, and a single model; then their predictions. */
-static const made_record measured[RECORDS] = {
+static const synth_record measured[RECORDS] = {
     {.network = 0, .name = "a", .time_us = 10}, {.network = 1, .name = "a", .time_us = 20},
     {.network = 2, .name = "a", .time_us = 30}, {.network = 3, .name = "a", .time_us = 40},
     {.network = 4, .name = "a", .time_us = 50}, {.network = 5, .name = "a", .time_us = 60},
@@ -27,15 +27,15 @@ static const made_record measured[RECORDS] = {
 static const double predicted[RECORDS] = {55, 20, 30, 40, 52, 51, 12, 10, 5};
 
 static ft_dataset *make(ft_case cases[RECORDS]) {
-    builder *b = made_begin("data");
+    builder *b = synth_begin("data");
     for (uint32_t i = 0; i < RECORDS; i++) {
-        made_record record = measured[i];
+        synth_record record = measured[i];
         record.family = "f";
         record.device = "cortex-a76";
         record.part = "";
-        made_add(b, &record);
+        synth_add(b, &record);
     }
-    ft_dataset *data = made_end(b, "data");
+    ft_dataset *data = synth_end(b, "data");
     for (uint32_t i = 0; i < RECORDS; i++) {
         const ft_record *r = &ft_dataset_records(data)[i];
         cases[i] = (ft_case){.record = i,

@@ -122,7 +122,7 @@ static void an_updated_estimate_equals_a_new_one(void **state) {
 
 static void allocation_failures_are_reported(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&npu_mobilenet_head), *bound;
+    ft_graph *graph = lite_read(&npu_mobilenet_head), *bound;
     ft_error error;
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
     for (long n = 0;; n++) {

@@ -9,7 +9,7 @@
 #include "npu/lower.h"
 #include "support/npu_model.h"
 
-#define NO_BUFFERS MADE_BUFFERS({NULL, 0, false, 0})
+#define NO_BUFFERS LITE_BUFFERS({NULL, 0, false, 0})
 #define MAP(letter, ...)                                                                                               \
     {                                                                                                                  \
         .name = letter, .type = T_INT8, .rank = 4, .dims = { __VA_ARGS__ }                                             \
@@ -17,15 +17,15 @@
 
 static void activations_join_the_pass_before(void **state) {
     (void)state;
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = B_ADD}, {.builtin = B_LOGISTIC}),
+        LITE_CODES({.builtin = B_ADD}, {.builtin = B_LOGISTIC}),
         NO_BUFFERS,
-        MADE_SUBGRAPHS(
-            {MADE_TENSORS(MAP("x", 1, 8, 8, 16), MAP("a", 1, 8, 8, 16), MAP("b", 1, 8, 8, 16), MAP("c", 1, 8, 8, 16)),
-             MADE_IN(0), MADE_OUT(3),
-             MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 1, MADE_IN(1), MADE_OUT(2)},
-                      {.code = 1, MADE_IN(2), MADE_OUT(3)})}),
+        LITE_SUBGRAPHS(
+            {LITE_TENSORS(MAP("x", 1, 8, 8, 16), MAP("a", 1, 8, 8, 16), MAP("b", 1, 8, 8, 16), MAP("c", 1, 8, 8, 16)),
+             LITE_IN(0), LITE_OUT(3),
+             LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)}, {.code = 1, LITE_IN(1), LITE_OUT(2)},
+                      {.code = 1, LITE_IN(2), LITE_OUT(3)})}),
     };
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 2); /* a pass has one activation */
@@ -40,12 +40,12 @@ static void a_clamp_of_another_scale_stays_alone(void **state) {
     (void)state;
     static const float one[] = {1}, two[] = {2};
     for (int is_same = 0; is_same < 2; is_same++) {
-        const made_model model = {
+        const lite_model model = {
             .version = 3,
-            MADE_CODES({.builtin = B_ADD}, {.builtin = B_RELU}),
+            LITE_CODES({.builtin = B_ADD}, {.builtin = B_RELU}),
             NO_BUFFERS,
-            MADE_SUBGRAPHS(
-                {MADE_TENSORS(
+            LITE_SUBGRAPHS(
+                {LITE_TENSORS(
                      MAP("x", 1, 8, 8, 16),
                      {.name = "a", .type = T_INT8, .rank = 4, .dims = {1, 8, 8, 16}, .scales = 1, .scale_values = one},
                      {.name = "b",
@@ -54,8 +54,8 @@ static void a_clamp_of_another_scale_stays_alone(void **state) {
                       .dims = {1, 8, 8, 16},
                       .scales = 1,
                       .scale_values = is_same ? one : two}),
-                 MADE_IN(0), MADE_OUT(2),
-                 MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 1, MADE_IN(1), MADE_OUT(2)})}),
+                 LITE_IN(0), LITE_OUT(2),
+                 LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)}, {.code = 1, LITE_IN(1), LITE_OUT(2)})}),
         };
         npu_model m = npu_model_read(&model);
         assert_int_equal(m.net.pass_count, is_same ? 1 : 2);
@@ -66,21 +66,21 @@ static void a_clamp_of_another_scale_stays_alone(void **state) {
 
 static void concatenations_are_copies_into_the_output(void **state) {
     (void)state;
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = B_ADD}, {.builtin = B_CONCATENATION}),
+        LITE_CODES({.builtin = B_ADD}, {.builtin = B_CONCATENATION}),
         NO_BUFFERS,
-        MADE_SUBGRAPHS(
-            {MADE_TENSORS(MAP("x", 1, 8, 8, 24), MAP("a", 1, 8, 8, 24), MAP("b", 1, 8, 8, 48), MAP("c", 1, 8, 8, 48)),
-             MADE_IN(0), MADE_OUT(3),
-             MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)},
+        LITE_SUBGRAPHS(
+            {LITE_TENSORS(MAP("x", 1, 8, 8, 24), MAP("a", 1, 8, 8, 24), MAP("b", 1, 8, 8, 48), MAP("c", 1, 8, 8, 48)),
+             LITE_IN(0), LITE_OUT(3),
+             LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)},
                       {.code = 1,
-                       MADE_IN(1, 0),
-                       MADE_OUT(2),
+                       LITE_IN(1, 0),
+                       LITE_OUT(2),
                        .options = O_CONCAT,
                        .field_count = 1,
                        .fields = {{0, 4, 3, 0, NULL, 0}}},
-                      {.code = 0, MADE_IN(2, 2), MADE_OUT(3)})}),
+                      {.code = 0, LITE_IN(2, 2), LITE_OUT(3)})}),
     };
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 4);
@@ -98,14 +98,14 @@ static void concatenations_are_copies_into_the_output(void **state) {
 
 static void floats_are_left_to_the_cpu(void **state) {
     (void)state;
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = B_ADD}, {.builtin = B_QUANTIZE}),
+        LITE_CODES({.builtin = B_ADD}, {.builtin = B_QUANTIZE}),
         NO_BUFFERS,
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}},
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}},
                                      MAP("a", 1, 8, 8, 16), MAP("b", 1, 8, 8, 16)),
-                        MADE_IN(0), MADE_OUT(2),
-                        MADE_OPS({.code = 1, MADE_IN(0), MADE_OUT(1)}, {.code = 0, MADE_IN(1, 1), MADE_OUT(2)})}),
+                        LITE_IN(0), LITE_OUT(2),
+                        LITE_OPS({.code = 1, LITE_IN(0), LITE_OUT(1)}, {.code = 0, LITE_IN(1, 1), LITE_OUT(2)})}),
     };
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 1);
@@ -119,13 +119,13 @@ static void floats_are_left_to_the_cpu(void **state) {
 
 static void a_float_network_is_lowered_as_quantised(void **state) {
     (void)state;
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = B_ADD}),
+        LITE_CODES({.builtin = B_ADD}),
         NO_BUFFERS,
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}},
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}},
                                      {.name = "y", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}}),
-                        MADE_IN(0), MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)})}),
+                        LITE_IN(0), LITE_OUT(1), LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)})}),
     };
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 1);
@@ -138,18 +138,18 @@ static void a_float_network_is_lowered_as_quantised(void **state) {
 static void reshapes_are_free_or_copies(void **state) {
     (void)state;
     static const int32_t shape[] = {1, 1024};
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = B_ADD}, {.builtin = B_RESHAPE}),
-        MADE_BUFFERS({NULL, 0, false, 0}, {shape, sizeof shape, false, 0}),
-        MADE_SUBGRAPHS(
-            {MADE_TENSORS(MAP("x", 1, 8, 8, 16), {.name = "s", .type = T_INT32, .rank = 1, .dims = {2}, .buffer = 1},
+        LITE_CODES({.builtin = B_ADD}, {.builtin = B_RESHAPE}),
+        LITE_BUFFERS({NULL, 0, false, 0}, {shape, sizeof shape, false, 0}),
+        LITE_SUBGRAPHS(
+            {LITE_TENSORS(MAP("x", 1, 8, 8, 16), {.name = "s", .type = T_INT32, .rank = 1, .dims = {2}, .buffer = 1},
                           {.name = "v", .type = T_INT8, .rank = 2, .dims = {1, 1024}}, MAP("a", 1, 8, 8, 16),
                           {.name = "w", .type = T_INT8, .rank = 2, .dims = {1, 1024}},
                           {.name = "y", .type = T_INT8, .rank = 2, .dims = {1, 1024}}),
-             MADE_IN(0), MADE_OUT(5),
-             MADE_OPS({.code = 1, MADE_IN(0, 1), MADE_OUT(2)}, {.code = 0, MADE_IN(0, 0), MADE_OUT(3)},
-                      {.code = 1, MADE_IN(3, 1), MADE_OUT(4)}, {.code = 0, MADE_IN(2, 4), MADE_OUT(5)})}),
+             LITE_IN(0), LITE_OUT(5),
+             LITE_OPS({.code = 1, LITE_IN(0, 1), LITE_OUT(2)}, {.code = 0, LITE_IN(0, 0), LITE_OUT(3)},
+                      {.code = 1, LITE_IN(3, 1), LITE_OUT(4)}, {.code = 0, LITE_IN(2, 4), LITE_OUT(5)})}),
     };
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 3);
@@ -164,15 +164,15 @@ static void reshapes_are_free_or_copies(void **state) {
 /* What the first input of the last pass needs runs right before it. */
 static void branches_run_as_late_as_possible(void **state) {
     (void)state;
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = B_ADD}),
+        LITE_CODES({.builtin = B_ADD}),
         NO_BUFFERS,
-        MADE_SUBGRAPHS({MADE_TENSORS(MAP("x", 1, 8, 8, 16), MAP("left", 1, 8, 8, 16), MAP("right", 1, 8, 8, 16),
+        LITE_SUBGRAPHS({LITE_TENSORS(MAP("x", 1, 8, 8, 16), MAP("left", 1, 8, 8, 16), MAP("right", 1, 8, 8, 16),
                                      MAP("y", 1, 8, 8, 16)),
-                        MADE_IN(0), MADE_OUT(3),
-                        MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 0, MADE_IN(0, 0), MADE_OUT(2)},
-                                 {.code = 0, MADE_IN(1, 2), MADE_OUT(3)})}),
+                        LITE_IN(0), LITE_OUT(3),
+                        LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)}, {.code = 0, LITE_IN(0, 0), LITE_OUT(2)},
+                                 {.code = 0, LITE_IN(1, 2), LITE_OUT(3)})}),
     };
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 3);

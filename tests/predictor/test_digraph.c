@@ -32,7 +32,7 @@ static double made_time(const ft_graph *bound, const char *device) {
 
 static void digraph_learns(void **state) {
     (void)state;
-    fitted f = fit_made("digraph", made_time, QUICK);
+    fitted f = fit_synth("digraph", made_time, QUICK);
     fitted_check(&f, 0.2);
     fitted_check_refusals(&f);
     fitted_free(&f);
@@ -41,7 +41,7 @@ static void digraph_learns(void **state) {
 static void threads_do_not_matter(void **state) {
     (void)state;
     const char *config = TINY ", \"dropout\": 0.1, \"forget\": 0.05}";
-    fitted f = fit_made("digraph", made_time, config);
+    fitted f = fit_synth("digraph", made_time, config);
     fitted_check_threads(&f, config);
     fitted_free(&f);
 }
@@ -49,7 +49,7 @@ static void threads_do_not_matter(void **state) {
 static void training_resumes_where_it_stopped(void **state) {
     (void)state;
     const char *config = TINY ", \"average\": 0.9, \"keep_best\": 1, \"schedule\": \"plateau\"}";
-    fitted f = fit_made("digraph", made_time, config);
+    fitted f = fit_synth("digraph", made_time, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
 }
@@ -94,7 +94,7 @@ static void every_layer_and_direction_works(void **state) {
     (void)state;
     static const char *const layers[] = {"gcn", "gin", "gine", "gat", "gps"};
     static const char *const directions[] = {"undirected", "directed", "bidirected"};
-    fitted f = fit_made("digraph", made_time, TINY "}");
+    fitted f = fit_synth("digraph", made_time, TINY "}");
     for (size_t i = 0; i < 3 * sizeof layers / sizeof layers[0]; i++) {
         char config[256];
         snprintf(config, sizeof config,
@@ -120,7 +120,7 @@ static void every_layer_and_direction_works(void **state) {
 
 static void changed_models_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("digraph", made_time, TINY "}");
+    fitted f = fit_synth("digraph", made_time, TINY "}");
     fitted_refuses(&f, NULL, -1, "are left");
     fitted_refuses(&f, NULL, 1, "too many");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
@@ -151,7 +151,7 @@ static ft_status fit_save_load(const family *f, const fit_set *set, const json_t
 
 static void out_of_memory_is_reported(void **state) {
     (void)state;
-    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, made_time);
+    ft_dataset *data = synth_data("small", 2, fitted_devices, FITTED_DEVICES, made_time);
     fit_set set;
     fit_row *rows = fitted_rows(data, &set);
     json_t *config =

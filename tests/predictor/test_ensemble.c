@@ -31,7 +31,7 @@ static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
     if (member->index == SKIPPED) return FT_OK;
     FT_TRY(line_begin(&t->lines[member->index], STEPS, member->seed, error));
     member->training = &t->lines[member->index];
-    member->descent = &t->lines[member->index].way;
+    member->descent = &t->lines[member->index].steps;
     return FT_OK;
 }
 

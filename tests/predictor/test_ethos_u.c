@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "data/builder.h"
-#include "predictor/core/predictor.h"
 #include "predictor/core/families.h"
+#include "predictor/core/predictor.h"
 #include "predictor/npu/ethos_u.h"
 #include "support/folder.h"
 #include "support/npu_model.h"
@@ -32,20 +32,20 @@ static npu_compression true_codes(void) {
 static ft_graph *network(uint32_t number) {
     static const int8_t weights[1 << 16];
     int32_t k = 64 + 16 * (int32_t)number, n = 32 + 8 * (int32_t)(number % 5);
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = B_FULLY_CONNECTED}, {.builtin = B_RELU}),
-        MADE_BUFFERS({NULL, 0, false, 0}, {weights, (uint32_t)(k * n), false, 0},
+        LITE_CODES({.builtin = B_FULLY_CONNECTED}, {.builtin = B_RELU}),
+        LITE_BUFFERS({NULL, 0, false, 0}, {weights, (uint32_t)(k * n), false, 0},
                      {weights, (uint32_t)(n * 10), false, 0}),
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_INT8, .rank = 2, .dims = {1, k}},
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = T_INT8, .rank = 2, .dims = {1, k}},
                                      {.name = "w", .type = T_INT8, .rank = 2, .dims = {n, k}, .buffer = 1},
                                      {.name = "a", .type = T_INT8, .rank = 2, .dims = {1, n}},
                                      {.name = "v", .type = T_INT8, .rank = 2, .dims = {10, n}, .buffer = 2},
                                      {.name = "y", .type = T_INT8, .rank = 2, .dims = {1, 10}}),
-                        MADE_IN(0), MADE_OUT(4),
-                        MADE_OPS({.code = 0, MADE_IN(0, 1), MADE_OUT(2)}, {.code = 0, MADE_IN(2, 3), MADE_OUT(4)})}),
+                        LITE_IN(0), LITE_OUT(4),
+                        LITE_OPS({.code = 0, LITE_IN(0, 1), LITE_OUT(2)}, {.code = 0, LITE_IN(2, 3), LITE_OUT(4)})}),
     };
-    return made_read(&model);
+    return lite_read(&model);
 }
 
 static npu_estimate truth(const ft_graph *graph, const char *device, arena *memory) {

@@ -15,7 +15,7 @@
 #include "predictor/gnn/gnn_model.h"
 #include "predictor/gnn/gnn_scaling.h"
 #include "support/folder.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 /* --- A kind: one node, whose value is the logarithm of the model's work -------------------------------------- */
 
@@ -67,13 +67,13 @@ typedef struct made {
 
 static made make(void) {
     made m = {0};
-    builder *b = made_begin("data");
+    builder *b = synth_begin("data");
     for (uint32_t i = 0; i < NETWORKS; i++) {
-        made_add(b, &(made_record){i, "one", devices[0], "", "layout=nchw", NULL, 10 + i, NULL});
-        made_add(b, &(made_record){i, "one", devices[0], "", "layout=nhwc", NULL, 100 + i, NULL});
-        if (i % 2 == 0) made_add(b, &(made_record){i, "one", devices[1], "", NULL, NULL, 1000 + i, NULL});
+        synth_add(b, &(synth_record){i, "one", devices[0], "", "layout=nchw", NULL, 10 + i, NULL});
+        synth_add(b, &(synth_record){i, "one", devices[0], "", "layout=nhwc", NULL, 100 + i, NULL});
+        if (i % 2 == 0) synth_add(b, &(synth_record){i, "one", devices[1], "", NULL, NULL, 1000 + i, NULL});
     }
-    m.data = made_end(b, "data");
+    m.data = synth_end(b, "data");
     const ft_record *records = ft_dataset_records(m.data);
     uint32_t count = ft_dataset_record_count(m.data), train = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -291,22 +291,22 @@ static void predictions_are_precomputed_once(void **state) {
  * are in the faster group. */
 static made make_names(void) {
     made m = {0};
-    builder *b = made_begin("names");
+    builder *b = synth_begin("names");
     double work[NETWORKS], middle = 0;
     for (uint32_t i = 0; i < NETWORKS; i++) {
-        ft_graph *graph = made_network(i), *bound = NULL;
+        ft_graph *graph = synth_network(i), *bound = NULL;
         assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
-        work[i] = (double)made_cost(bound).forward.macs;
+        work[i] = (double)synth_cost(bound).forward.macs;
         middle += log(work[i]) / NETWORKS;
         ft_graph_free(bound);
         ft_graph_free(graph);
     }
     for (uint32_t i = 0; i < NETWORKS; i++) {
         bool is_large = log(work[i]) > middle;
-        made_add(b, &(made_record){i, "one", devices[0], "", NULL, is_large ? "large" : "small",
-                                   work[i] / (is_large ? 1000 : 1), NULL});
+        synth_add(b, &(synth_record){i, "one", devices[0], "", NULL, is_large ? "large" : "small",
+                                     work[i] / (is_large ? 1000 : 1), NULL});
     }
-    m.data = made_end(b, "names");
+    m.data = synth_end(b, "names");
     for (uint32_t i = 0; i < NETWORKS; i++)
         m.rows[i] = (fit_row){i, ft_dataset_records(m.data)[i].graph, 0, ft_dataset_records(m.data)[i].metrics[0]};
     m.set = (fit_set){.data = m.data, .metric = "time_us", .devices = devices, .device_count = 1};

@@ -38,7 +38,7 @@ static double prices(const ft_graph *bound, const char *device) {
 
 static void finds_prices(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-nnls", prices, "{\"ridge\": 1e-9}");
+    fitted f = fit_synth("kernel-nnls", prices, "{\"ridge\": 1e-9}");
     fitted_check(&f, 1e-3);
     fitted_check_threads(&f, "{\"ridge\": 1e-9}");
     fitted_check_refusals(&f);
@@ -47,7 +47,7 @@ static void finds_prices(void **state) {
 
 static void kinds_have_windows(void **state) {
     (void)state;
-    ft_graph *graph = made_network(3), *bound = NULL; /* 3x3, 5x5, 1x1, 3x3 */
+    ft_graph *graph = synth_network(3), *bound = NULL; /* 3x3, 5x5, 1x1, 3x3 */
     ft_rules *rules = NULL;
     ft_kernels kernels = {0};
     ft_cost_options options = ft_cost_options_default();
@@ -107,7 +107,7 @@ static void a_pool_over_all_has_no_window(void **state) {
 
 static void unknown_kernels_have_a_price(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-nnls", prices, NULL);
+    fitted f = fit_synth("kernel-nnls", prices, NULL);
     ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(graph, 64, 64);
     uint32_t y = toy_op(graph, "Softmax", x, FT_NONE, FT_NONE, toy_value(graph, 64, 64));
@@ -127,7 +127,7 @@ static void unknown_kernels_have_a_price(void **state) {
 
 static void damaged_models_are_refused(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-nnls", prices, NULL);
+    fitted f = fit_synth("kernel-nnls", prices, NULL);
     fitted_refuses(&f, "{}", 0, "must have the parameters");
     fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\"], \"kinds\": []}", 0, "'runtimes': must be a list of 2");
     fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\", \"tflite-cpu\"], \"kinds\": 1}", 0, "'kinds': must be a list");

@@ -20,7 +20,7 @@
 
 static double made_time(const ft_graph *bound, const char *device) {
     (void)device;
-    return 1e-3 * (double)made_cost(bound).forward.macs + 100;
+    return 1e-3 * (double)synth_cost(bound).forward.macs + 100;
 }
 
 /* A convolution unlike those of the made-up networks: window 9 and many channels. */
@@ -68,7 +68,7 @@ static bool is_about(double value, double expected) {
 
 static void unseen_kernels_use_robust_networks(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-sum", made_time, QUICK);
+    fitted f = fit_synth("kernel-sum", made_time, QUICK);
     kernel_model *m = f.model;
     kernel_side_model *side = &m->sides[m->runtimes.of_device[0]];
     assert_int_equal(side->specialist_count, 2);
@@ -98,7 +98,7 @@ static void unseen_kernels_use_robust_networks(void **state) {
 /* A file from before there were robust networks has none, and its predictions are unchanged. */
 static void old_files_open(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-sum", made_time, PLAIN);
+    fitted f = fit_synth("kernel-sum", made_time, PLAIN);
     json_t *params = NULL;
     float_block block = {0};
     void *opened = NULL;

@@ -20,7 +20,7 @@
 
 /* A made-up time: a cost per multiply-accumulate and per byte. */
 static double made_time(const ft_graph *bound, const char *device) {
-    ft_work work = made_cost(bound).forward;
+    ft_work work = synth_cost(bound).forward;
     double bytes = (double)work.read_bytes + (double)work.write_bytes;
     double time = 1e-3 * (double)work.macs + 2e-3 * bytes;
     return device[0] == 'a' ? time : 7 * time;
@@ -28,7 +28,7 @@ static double made_time(const ft_graph *bound, const char *device) {
 
 static void kernels_are_learned_from_sums(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-sum", made_time, QUICK);
+    fitted f = fit_synth("kernel-sum", made_time, QUICK);
     fitted_check(&f, 0.1);
     fitted_check_threads(&f, QUICK);
     fitted_check_refusals(&f);
@@ -38,14 +38,14 @@ static void kernels_are_learned_from_sums(void **state) {
 static void training_resumes_where_it_stopped(void **state) {
     (void)state;
     const char *config = "{\"hidden\": 4, \"members\": 2, \"steps\": 40, \"batch\": 16, \"rounds\": 3}";
-    fitted f = fit_made("kernel-sum", made_time, config);
+    fitted f = fit_synth("kernel-sum", made_time, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
 }
 
 static void changed_models_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2, \"rounds\": 0}");
+    fitted f = fit_synth("kernel-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2, \"rounds\": 0}");
     fitted_refuses(&f, NULL, -1, "too short");
     fitted_refuses(&f, NULL, 1, "too long");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");

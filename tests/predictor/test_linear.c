@@ -13,24 +13,24 @@
 #include "support/folder.h"
 
 static double line(const ft_graph *bound, const char *device) {
-    double flops = (double)made_cost(bound).forward.flops;
+    double flops = (double)synth_cost(bound).forward.flops;
     return device[0] == 'a' ? 20 + 1e-4 * flops : 3e-3 * flops;
 }
 
 static double plane(const ft_graph *bound, const char *device) {
-    ft_work work = made_cost(bound).forward;
+    ft_work work = synth_cost(bound).forward;
     double bytes = (double)work.read_bytes + (double)work.write_bytes;
     return device[0] == 'a' ? 20 + 1e-4 * (double)work.flops + 2e-3 * bytes : 0.25 * bytes;
 }
 
 /* The fewer FLOPs, the longer: the best line without a price below zero is flat. */
 static double falling(const ft_graph *bound, const char *device) {
-    return 1e7 / (double)made_cost(bound).forward.flops + (device[0] == 'a' ? 1 : 2);
+    return 1e7 / (double)synth_cost(bound).forward.flops + (device[0] == 'a' ? 1 : 2);
 }
 
 static void finds_a_line(void **state) {
     (void)state;
-    fitted f = fit_made("flops", line, NULL);
+    fitted f = fit_synth("flops", line, NULL);
     fitted_check(&f, 1e-5);
     fitted_check_threads(&f, NULL);
     fitted_check_refusals(&f);
@@ -39,7 +39,7 @@ static void finds_a_line(void **state) {
 
 static void finds_a_plane(void **state) {
     (void)state;
-    fitted f = fit_made("flops-mem", plane, NULL);
+    fitted f = fit_synth("flops-mem", plane, NULL);
     fitted_check(&f, 1e-5);
     fitted_check_threads(&f, NULL);
     fitted_check_refusals(&f);
@@ -48,7 +48,7 @@ static void finds_a_plane(void **state) {
 
 static void prices_are_not_negative(void **state) {
     (void)state;
-    fitted f = fit_made("flops", falling, NULL);
+    fitted f = fit_synth("flops", falling, NULL);
     json_t *params = NULL;
     float_block block = {0};
     assert_int_equal(f.family->save(f.model, &params, &block, NULL), FT_OK);
@@ -61,7 +61,7 @@ static void prices_are_not_negative(void **state) {
 
 static void damaged_models_are_refused(void **state) {
     (void)state;
-    fitted f = fit_made("flops-mem", plane, NULL);
+    fitted f = fit_synth("flops-mem", plane, NULL);
     fitted_refuses(&f, "{\"a\": 1}", 0, "has parameters");
     fitted_refuses(&f, NULL, 1, "has 7 numbers; 3 for each of 2 devices");
     fitted_refuses(&f, NULL, -1, "has 5 numbers");

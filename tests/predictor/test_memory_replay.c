@@ -32,7 +32,7 @@ static double rule(const ft_graph *bound, const char *device) {
 
 static void it_tells_what_it_learned(void **state) {
     (void)state;
-    fitted f = fit_made("memory-replay", rule, CONFIG);
+    fitted f = fit_synth("memory-replay", rule, CONFIG);
     fitted_check(&f, 0.12); /* records are of inference, where the trees are not asked */
     fitted_check_refusals(&f);
     fitted_refuses(&f, NULL, 1, "after its last tree");
@@ -64,7 +64,7 @@ static double part_of(const model_output *p, const char *type) {
 
 static void it_says_what_is_not_measured(void **state) {
     (void)state;
-    fitted f = fit_made("memory-replay", rule, CONFIG);
+    fitted f = fit_synth("memory-replay", rule, CONFIG);
     arena memory;
     arena_init(&memory, 1 << 24);
     ft_error error;
@@ -100,7 +100,7 @@ static void it_says_what_is_not_measured(void **state) {
 /* The setting of a record says which optimiser it was, whatever the request says. */
 static void the_optimizer_counts(void **state) {
     (void)state;
-    fitted f = fit_made("memory-replay", rule, CONFIG);
+    fitted f = fit_synth("memory-replay", rule, CONFIG);
     arena memory;
     arena_init(&memory, 1 << 24);
     target_device known = {.index = 0};
@@ -122,7 +122,7 @@ static void the_optimizer_counts(void **state) {
 /* Without allocator and trees. */
 static void the_plan_is_a_family_too(void **state) {
     (void)state;
-    fitted f = fit_made("memory-plan", rule, NULL);
+    fitted f = fit_synth("memory-plan", rule, NULL);
     fitted_check(&f, 0.15);
     fitted_check_refusals(&f);
     arena memory;
@@ -138,7 +138,7 @@ static void the_plan_is_a_family_too(void **state) {
 
 static void threads_do_not_matter(void **state) {
     (void)state;
-    fitted f = fit_made("memory-replay", rule, CONFIG);
+    fitted f = fit_synth("memory-replay", rule, CONFIG);
     fitted_check_threads(&f, CONFIG);
     fitted_free(&f);
 }

@@ -12,8 +12,8 @@
 
 #include "foretell/foretell.h"
 #include "support/folder.h"
-#include "support/made_data.h"
-#include "support/made_log.h"
+#include "support/synth_data.h"
+#include "support/synth_log.h"
 
 enum { PROGRAMS = 108 };
 
@@ -58,7 +58,7 @@ static void check_refusal(const char *path) {
     ft_error error;
     ft_predictor *predictor = NULL;
     ft_result answer;
-    ft_graph *model = made_network(1), *bound = NULL;
+    ft_graph *model = synth_network(1), *bound = NULL;
     assert_int_equal(ft_predictor_open(path, &predictor, &error), FT_OK);
     assert_int_equal(ft_graph_bind(model, NULL, &bound, &error), FT_OK);
     ft_request request = {.device = "k80"};
@@ -74,7 +74,7 @@ static void families_learn_tilings(void **state) {
     ft_error error;
     ft_dataset *data = NULL;
     double mape[sizeof trials / sizeof trials[0]];
-    made_logs("logs", PROGRAMS);
+    synth_logs("logs", PROGRAMS);
     assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
@@ -126,7 +126,7 @@ static void unmeasured_devices_are_predicted_from_data_sheets(void **state) {
     ft_dataset *data = NULL;
     ft_graph *program = NULL, *bound = NULL;
     ft_metric_result known, other;
-    made_logs("logs", PROGRAMS);
+    synth_logs("logs", PROGRAMS);
     assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
     assert_int_equal(ft_dataset_graph(data, 0, &program, &error), FT_OK);
@@ -161,12 +161,12 @@ static void batches_match_single_predictions(void **state) {
     ft_dataset *data = NULL;
     ft_graph *graphs[ASKED], *bound[ASKED];
     ft_result results[ASKED];
-    made_logs("logs", PROGRAMS);
+    synth_logs("logs", PROGRAMS);
     assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
     for (uint32_t i = 0; i < ASKED; i++) {
         if (i == MODEL)
-            graphs[i] = made_network(1);
+            graphs[i] = synth_network(1);
         else
             assert_int_equal(ft_dataset_graph(data, i, &graphs[i], &error), FT_OK);
         assert_int_equal(ft_graph_bind(graphs[i], NULL, &bound[i], &error), FT_OK);

@@ -38,7 +38,7 @@ static double roof(const ft_graph *bound, const char *device) {
 
 static void finds_the_roof(void **state) {
     (void)state;
-    fitted f = fit_made("roofline", roof, NULL);
+    fitted f = fit_synth("roofline", roof, NULL);
     fitted_check(&f, 0.03);
     fitted_check_threads(&f, NULL);
     fitted_check_refusals(&f);
@@ -47,14 +47,14 @@ static void finds_the_roof(void **state) {
 
 static void rows_are_limited(void **state) {
     (void)state;
-    fitted f = fit_made("roofline", roof, "{\"rows\": 20}");
+    fitted f = fit_synth("roofline", roof, "{\"rows\": 20}");
     fitted_check(&f, 0.2);
     fitted_free(&f);
 }
 
 static void damaged_models_are_refused(void **state) {
     (void)state;
-    fitted f = fit_made("roofline", roof, "{\"rows\": 10}");
+    fitted f = fit_synth("roofline", roof, "{\"rows\": 10}");
     fitted_refuses(&f, "{}", 0, "must have the parameter 'runtimes'");
     fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\"]}", 0, "must be a list of 2");
     fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\", \"warp\"]}", 0, "'warp'");

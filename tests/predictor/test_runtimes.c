@@ -12,7 +12,7 @@
 #include "predictor/core/runtimes.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 static const char *const devices[] = {"adreno-630", "abacus", "adreno-640", "cortex-a76"};
 
@@ -49,9 +49,9 @@ static void write_device(const char *path, const char *runtime) {
 /* A device that a data set describes has the runtime it says, as long as that is in the box. */
 static void data_sets_have_devices(void **state) {
     (void)state;
-    builder *b = made_begin("d");
-    made_add(b, &(made_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
-    ft_dataset *data = made_end(b, "d");
+    builder *b = synth_begin("d");
+    synth_add(b, &(synth_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
+    ft_dataset *data = synth_end(b, "d");
     runtimes r = {0};
     ft_error error;
     assert_int_equal(mkdir("d/devices", 0755), 0);

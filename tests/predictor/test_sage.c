@@ -30,7 +30,7 @@ static double made_time(const ft_graph *bound, const char *device) {
 
 static void perfsage_learns(void **state) {
     (void)state;
-    fitted f = fit_made("perfsage", made_time, QUICK "}");
+    fitted f = fit_synth("perfsage", made_time, QUICK "}");
     fitted_check(&f, 0.25);
     fitted_check_refusals(&f);
     fitted_free(&f);
@@ -39,7 +39,7 @@ static void perfsage_learns(void **state) {
 static void threads_and_stops_do_not_matter(void **state) {
     (void)state;
     const char *config = TINY ", \"dropout\": 0.1, \"forget\": 0.1}";
-    fitted f = fit_made("perfsage", made_time, config);
+    fitted f = fit_synth("perfsage", made_time, config);
     fitted_check_threads(&f, config);
     fitted_check_resume(&f, config, 8);
     fitted_free(&f);
@@ -58,11 +58,11 @@ static void every_setting_works(void **state) {
         "\"readout\": \"parts\", \"target\": \"raw\", \"loss\": \"mape\"",
         "\"readout\": \"parts\", \"target\": \"log\", \"loss\": \"huber\"",
     };
-    fitted f = fit_made("perfsage", made_time, TINY "}");
+    fitted f = fit_synth("perfsage", made_time, TINY "}");
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         char config[512];
         snprintf(config, sizeof config, TINY ", %s}", settings[i]);
-        fitted_again(&f, config);
+        fitted_refit(&f, config);
         fitted_check(&f, 1e9);
     }
     fitted_free(&f);
@@ -70,7 +70,7 @@ static void every_setting_works(void **state) {
 
 static void invalid_models_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("perfsage", made_time, TINY "}");
+    fitted f = fit_synth("perfsage", made_time, TINY "}");
     fitted_refuses(&f, NULL, -1, "are left");
     fitted_refuses(&f, "{\"config\": {\"layers\": 0}}", 0, "layers");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 5, \"direction\": \"both\"}}", 0, "even");
@@ -103,7 +103,7 @@ static double ask(const fitted *f, const char *type, double *coverage) {
 
 static void unknown_operators_are_predicted(void **state) {
     (void)state;
-    fitted f = fit_made("perfsage", made_time, QUICK ", \"forget\": 0.2}");
+    fitted f = fit_synth("perfsage", made_time, QUICK ", \"forget\": 0.2}");
     double known, unknown, value = ask(&f, "Relu", &known), other = ask(&f, "FluxCapacitor", &unknown);
     assert_true(known == 1 && unknown < 1);
     assert_true(other > value / 5 && other < value * 5);

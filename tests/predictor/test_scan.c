@@ -12,7 +12,7 @@
 #include "predictor/core/scan.h"
 #include "support/failing.h"
 #include "support/folder.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 static const char *const devices[] = {"adreno-640", "cortex-a76"};
 
@@ -60,7 +60,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
 
 static void same_for_any_number_of_threads(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", 300, devices, 2, rule);
+    ft_dataset *data = synth_data("d", 300, devices, 2, rule);
     looker looks[3] = {{.fails_at = UINT32_MAX}, {.fails_at = UINT32_MAX}, {.fails_at = UINT32_MAX}};
     fit_rows rows;
     fit_row *items = rows_of(data, &rows);
@@ -89,7 +89,7 @@ static void same_for_any_number_of_threads(void **state) {
 
 static void the_first_failure_is_told(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", 40, devices, 2, rule);
+    ft_dataset *data = synth_data("d", 40, devices, 2, rule);
     fit_rows rows;
     fit_row *items = rows_of(data, &rows);
     ft_error error;
@@ -117,7 +117,7 @@ static bool stop(void *user, double ratio, const char *what) {
 
 static void can_be_stopped(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", 300, devices, 1, rule);
+    ft_dataset *data = synth_data("d", 300, devices, 1, rule);
     fit_rows rows;
     fit_row *items = rows_of(data, &rows);
     ft_error error;
@@ -137,11 +137,11 @@ static void can_be_stopped(void **state) {
 /* What was measured in another way is another item. */
 static void settings_are_items(void **state) {
     (void)state;
-    builder *b = made_begin("d");
-    made_add(b, &(made_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
-    made_add(b, &(made_record){.network = 1, .family = "", .device = "adreno-640", .setting = "a=1", .time_us = 1});
-    made_add(b, &(made_record){.network = 1, .family = "", .device = "cortex-a76", .time_us = 1});
-    ft_dataset *data = made_end(b, "d");
+    builder *b = synth_begin("d");
+    synth_add(b, &(synth_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
+    synth_add(b, &(synth_record){.network = 1, .family = "", .device = "adreno-640", .setting = "a=1", .time_us = 1});
+    synth_add(b, &(synth_record){.network = 1, .family = "", .device = "cortex-a76", .time_us = 1});
+    ft_dataset *data = synth_end(b, "d");
     fit_rows rows;
     fit_row *items = rows_of(data, &rows);
     scan *s = NULL;
@@ -157,7 +157,7 @@ static void settings_are_items(void **state) {
 
 static void memory_runs_out(void **state) {
     (void)state;
-    ft_dataset *data = made_data("d", 2, devices, 2, rule);
+    ft_dataset *data = synth_data("d", 2, devices, 2, rule);
     fit_rows rows;
     fit_row *items = rows_of(data, &rows);
     for (long n = 0;; n++) {

@@ -18,7 +18,7 @@
 
 /* A made-up time: a cost per multiply-accumulate and per byte, larger on one device. */
 static double made_time(const ft_graph *bound, const char *device) {
-    ft_op_cost cost = made_cost(bound);
+    ft_op_cost cost = synth_cost(bound);
     double time =
         1e-3 * (double)cost.forward.macs + 2e-3 * (double)(cost.forward.read_bytes + cost.forward.write_bytes);
     return device[0] == 'a' ? time : 7 * time;
@@ -26,7 +26,7 @@ static double made_time(const ft_graph *bound, const char *device) {
 
 static void seernet_learns(void **state) {
     (void)state;
-    fitted f = fit_made("seernet", made_time, QUICK);
+    fitted f = fit_synth("seernet", made_time, QUICK);
     fitted_check(&f, 0.25);
     fitted_check_refusals(&f);
     fitted_free(&f);
@@ -34,14 +34,14 @@ static void seernet_learns(void **state) {
 
 static void multi_learns(void **state) {
     (void)state;
-    fitted f = fit_made("seernet-multi", made_time, QUICK);
+    fitted f = fit_synth("seernet-multi", made_time, QUICK);
     fitted_check(&f, 0.25);
     fitted_free(&f);
 }
 
 static void training_is_reproducible(void **state) {
     (void)state;
-    fitted f = fit_made("seernet", made_time, TINY);
+    fitted f = fit_synth("seernet", made_time, TINY);
     fitted_check_threads(&f, TINY);
     fitted_check_resume(&f, TINY, 6);
     fitted_free(&f);
@@ -49,7 +49,7 @@ static void training_is_reproducible(void **state) {
 
 static void other_numbers_of_layers_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("seernet", made_time, TINY);
+    fitted f = fit_synth("seernet", made_time, TINY);
     json_t *config = json_loads("{\"layers\": 2}", 0, NULL);
     fit_context context = {.config = config};
     void *m = NULL;

@@ -21,7 +21,7 @@
 
 /* A made-up time: a cost per multiply-accumulate and per byte. */
 static double made_time(const ft_graph *bound, const char *device) {
-    ft_work work = made_cost(bound).forward;
+    ft_work work = synth_cost(bound).forward;
     double bytes = (double)work.read_bytes + (double)work.write_bytes;
     double time = 1 + 1e-5 * (double)work.macs + 5e-5 * bytes;
     return device[0] == 'a' ? time : 7 * time;
@@ -29,7 +29,7 @@ static double made_time(const ft_graph *bound, const char *device) {
 
 static void kernels_are_learned_from_sums(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", made_time, QUICK);
+    fitted f = fit_synth("torch-sum", made_time, QUICK);
     fitted_check(&f, 0.1);
     fitted_check_threads(&f, QUICK);
     fitted_check_refusals(&f);
@@ -41,7 +41,7 @@ static void noise_is_reproducible(void **state) {
     (void)state;
     const char *config =
         "{\"hidden\": 4, \"ways\": 2, \"members\": 2, \"steps\": 30, \"batch\": 16, \"noise\": 0.2, \"families\": 1}";
-    fitted f = fit_made("torch-sum", made_time, config);
+    fitted f = fit_synth("torch-sum", made_time, config);
     fitted_check_threads(&f, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
@@ -50,14 +50,14 @@ static void noise_is_reproducible(void **state) {
 static void training_resumes_where_it_stopped(void **state) {
     (void)state;
     const char *config = "{\"hidden\": 4, \"ways\": 2, \"members\": 2, \"steps\": 30, \"batch\": 16}";
-    fitted f = fit_made("torch-sum", made_time, config);
+    fitted f = fit_synth("torch-sum", made_time, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
 }
 
 static void changed_models_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
+    fitted f = fit_synth("torch-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
     fitted_refuses(&f, NULL, -1, "floats");
     fitted_refuses(&f, NULL, 1, "floats");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
@@ -97,7 +97,7 @@ static ft_status do_all(const fit_set *set, const json_t *config, const ft_graph
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, made_time);
+    ft_dataset *data = synth_data("small", 2, fitted_devices, FITTED_DEVICES, made_time);
     fit_set set;
     fit_row *rows = fitted_rows(data, &set);
     json_t *config = json_pack("{s:i, s:i, s:i, s:i}", "hidden", 2, "ways", 1, "members", 1, "steps", 1);
@@ -153,7 +153,7 @@ static model_output predict(const fitted *f, const target_device *where, const c
 static void training_takes_longer_than_inference(void **state) {
     (void)state;
     double parts;
-    fitted f = fit_made("torch-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 20}");
+    fitted f = fit_synth("torch-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 20}");
     target_device where = {.index = 1}; /* the CPU */
     model_output infer = predict(&f, &where, "", 1, &parts);
     model_output train = predict_mode(&f, &where, "", FT_TRAIN, 1, &parts);
@@ -166,7 +166,7 @@ static void training_takes_longer_than_inference(void **state) {
 
 static void other_devices_are_predicted_from_data_sheets(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", made_time, QUICK);
+    fitted f = fit_synth("torch-sum", made_time, QUICK);
     ft_device *slow = NULL, *fast = NULL;
     double parts;
     assert_int_equal(ft_device_open("rtx-3060", &slow, NULL), FT_OK);
@@ -188,7 +188,7 @@ static void other_devices_are_predicted_from_data_sheets(void **state) {
 
 static void assumed_settings_are_marked(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", made_time, QUICK);
+    fitted f = fit_synth("torch-sum", made_time, QUICK);
     target_device known = {.index = 0};
     double parts;
     model_output plain = predict(&f, &known, NULL, 64, &parts), other = predict(&f, &known, "layout=nhwc", 64, &parts);

@@ -16,7 +16,7 @@
 #define QUICK "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0}"
 
 static double made_time(const ft_graph *bound, const char *device) {
-    ft_work work = made_cost(bound).forward;
+    ft_work work = synth_cost(bound).forward;
     double bytes = (double)work.read_bytes + (double)work.write_bytes;
     double time = 1 + 1e-5 * (double)work.macs + 5e-5 * bytes;
     return device[0] == 'a' ? time : 7 * time;
@@ -24,14 +24,14 @@ static double made_time(const ft_graph *bound, const char *device) {
 
 /* Noise that no feature explains: half of the models take twice as long. */
 static double noisy_time(const ft_graph *bound, const char *device) {
-    uint64_t odd = made_cost(bound).forward.macs * UINT64_C(0x9e3779b97f4a7c15) >> 63;
+    uint64_t odd = synth_cost(bound).forward.macs * UINT64_C(0x9e3779b97f4a7c15) >> 63;
     return made_time(bound, device) * (odd != 0 ? 2 : 1);
 }
 
 /* Graphs of an architecture, or of a family, are held out together. */
 static void graphs_of_an_architecture_are_held_out_together(void **state) {
     (void)state;
-    fitted f = fit_made("flops", made_time, NULL);
+    fitted f = fit_synth("flops", made_time, NULL);
     const ft_record *records = ft_dataset_records(f.data);
     uint8_t *left, *again;
     assert_int_equal(torch_leave_out(&f.set, 1, false, &left, NULL), FT_OK);
@@ -61,7 +61,7 @@ static void graphs_of_an_architecture_are_held_out_together(void **state) {
 
 static void small_errors_give_narrow_intervals(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", made_time, QUICK);
+    fitted f = fit_synth("torch-sum", made_time, QUICK);
     const torch_model *m = f.model;
     for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0 && m->widths[c] < 0.2);
     fitted_free(&f);
@@ -69,7 +69,7 @@ static void small_errors_give_narrow_intervals(void **state) {
 
 static void large_errors_give_wide_intervals(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", noisy_time, QUICK);
+    fitted f = fit_synth("torch-sum", noisy_time, QUICK);
     const torch_model *m = f.model;
     for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.25 && m->widths[c] < 2);
     fitted_free(&f);
@@ -78,9 +78,9 @@ static void large_errors_give_wide_intervals(void **state) {
 /* With few families, the validation part counts too. */
 static void few_families_use_the_validation_part(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", noisy_time,
-                        "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0, "
-                        "\"families\": 1}");
+    fitted f = fit_synth("torch-sum", noisy_time,
+                         "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0, "
+                         "\"families\": 1}");
     const torch_model *m = f.model;
     for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.1 && m->widths[c] < 2);
     fitted_free(&f);
@@ -95,7 +95,7 @@ static torch_model *fit_gpus(const char *config) {
     void *model;
     ft_error error;
     json_t *settings = json_loads(config, 0, NULL);
-    ft_dataset *data = made_data("gpus", MANY_NETWORKS, gpus, 2, noisy_time);
+    ft_dataset *data = synth_data("gpus", MANY_NETWORKS, gpus, 2, noisy_time);
     fit_row *rows = fitted_rows(data, &set);
     set.devices = gpus;
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++)
@@ -122,8 +122,8 @@ static void settings_with_few_families_share_a_width(void **state) {
 /* With one network only the validation part gives errors. */
 static void one_network_uses_the_validation_part(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", noisy_time,
-                        "{\"hidden\": 4, \"members\": 1, \"steps\": 100, \"batch\": 16, \"prior\": 0}");
+    fitted f = fit_synth("torch-sum", noisy_time,
+                         "{\"hidden\": 4, \"members\": 1, \"steps\": 100, \"batch\": 16, \"prior\": 0}");
     const torch_model *m = f.model;
     for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.1);
     assert_true(m->typical_spread[TORCH_GPU] == 0);
@@ -132,7 +132,7 @@ static void one_network_uses_the_validation_part(void **state) {
 
 static void changed_widths_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
+    fitted f = fit_synth("torch-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
     const torch_model *m = f.model;
     json_t *params = NULL;
     float_block block = {0};

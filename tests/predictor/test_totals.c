@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "predictor/baseline/totals_gbt.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 static void sums_agree(void **state) {
     (void)state;
     for (uint32_t n = 0; n < 12; n++) {
-        ft_graph *graph = made_network(n), *bound = NULL;
+        ft_graph *graph = synth_network(n), *bound = NULL;
         assert_int_equal(ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, NULL), FT_OK);
         model_view s;
         model_view_init(&s, bound, &(ft_request){0});

@@ -24,7 +24,7 @@ static double rule(const ft_graph *bound, const char *device) {
 
 static void follows_a_rule(void **state) {
     (void)state;
-    fitted f = fit_made("totals-gbt", rule, QUICK);
+    fitted f = fit_synth("totals-gbt", rule, QUICK);
     fitted_check(&f, 0.05);
     fitted_check_threads(&f, QUICK);
     fitted_check_refusals(&f);
@@ -34,14 +34,14 @@ static void follows_a_rule(void **state) {
 static void goes_on_where_it_stopped(void **state) {
     (void)state;
     const char *config = "{\"rounds\": 70, \"patience\": 5, \"min_child_weight\": 0}";
-    fitted f = fit_made("totals-gbt", rule, config);
+    fitted f = fit_synth("totals-gbt", rule, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
 }
 
 static void damaged_models_are_refused(void **state) {
     (void)state;
-    fitted f = fit_made("totals-gbt", rule, "{\"rounds\": 3}");
+    fitted f = fit_synth("totals-gbt", rule, "{\"rounds\": 3}");
     fitted_refuses(&f, "{\"a\": 1}", 0, "has parameters");
     fitted_refuses(&f, NULL, 2, "2 numbers after its last tree");
     fitted_refuses(&f, NULL, -1, "");
@@ -56,7 +56,7 @@ static bool stop(void *user, double ratio, const char *what) {
 
 static void can_be_stopped(void **state) {
     (void)state;
-    fitted f = fit_made("totals-gbt", rule, "{\"rounds\": 1}");
+    fitted f = fit_synth("totals-gbt", rule, "{\"rounds\": 1}");
     fit_context context = {.progress = stop};
     void *m = NULL;
     assert_int_equal(f.family->fit(&f.set, &context, &m, NULL), FT_ERR_CANCELLED);

@@ -45,31 +45,31 @@ static const int32_t bias[8] = {1, -2, 3, 4, 5, 6, 7, 8};
 static const float one_half[1] = {0.5F};
 
 #define SMALL_MODEL                                                                                                    \
-    .version = 3, .description = "made by hand", MADE_CODES({.builtin = CONV_2D}, {.builtin = ADD, .is_old = true}),   \
-    MADE_BUFFERS({NULL, 0, false, 0}, {weights, sizeof weights, false, 0}, {bias, sizeof bias, false, 0},              \
+    .version = 3, .description = "made by hand", LITE_CODES({.builtin = CONV_2D}, {.builtin = ADD, .is_old = true}),   \
+    LITE_BUFFERS({NULL, 0, false, 0}, {weights, sizeof weights, false, 0}, {bias, sizeof bias, false, 0},              \
                  {one_half, sizeof one_half, false, 0}),                                                               \
-    MADE_SUBGRAPHS(                                                                                                    \
-        {MADE_TENSORS({.name = "x", .type = T_INT8, .rank = 4, .dims = {1, 8, 8, 3}},                                  \
+    LITE_SUBGRAPHS(                                                                                                    \
+        {LITE_TENSORS({.name = "x", .type = T_INT8, .rank = 4, .dims = {1, 8, 8, 3}},                                  \
                       {.name = "w", .type = T_INT8, .rank = 4, .dims = {8, 3, 3, 3}, .buffer = 1, .scales = 8},        \
                       {.name = "b", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 2},                             \
                       {.name = "y", .type = T_INT8, .rank = 4, .dims = {1, 4, 4, 8}},                                  \
                       {.name = "half", .rank = 1, .dims = {1}, .buffer = 3},                                           \
                       {.name = "z", .type = T_INT8, .rank = 4, .dims = {1, 4, 4, 8}}),                                 \
-         MADE_IN(0), MADE_OUT(5),                                                                                      \
-         MADE_OPS(                                                                                                     \
+         LITE_IN(0), LITE_OUT(5),                                                                                      \
+         LITE_OPS(                                                                                                     \
              {.code = 0,                                                                                               \
-              MADE_IN(0, 1, 2),                                                                                        \
-              MADE_OUT(3),                                                                                             \
+              LITE_IN(0, 1, 2),                                                                                        \
+              LITE_OUT(3),                                                                                             \
               .options = O_CONV_2D,                                                                                    \
               .field_count = 4,                                                                                        \
               .fields = {{1, 4, 2, 0, NULL, 0}, {2, 4, 2, 0, NULL, 0}, {3, 1, 3, 0, NULL, 0}, {5, 4, 1, 0, NULL, 0}}}, \
-             {.code = 1, MADE_IN(3, 4), MADE_OUT(5), .options = O_ADD})})
+             {.code = 1, LITE_IN(3, 4), LITE_OUT(5), .options = O_ADD})})
 
 /* --- What is in a model ------------------------------------------------------------------------------------------ */
 
 static void reads_a_model(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&(made_model){SMALL_MODEL});
+    ft_graph *graph = lite_read(&(lite_model){SMALL_MODEL});
     assert_int_equal(ft_graph_format(graph), FT_FORMAT_TFLITE);
     assert_int_equal(ft_graph_layout(graph), FT_NHWC);
     assert_string_equal(ft_graph_name(graph), "toy.tflite");
@@ -93,9 +93,9 @@ static void reads_a_model(void **state) {
 
 static void roles_and_values_are_read(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&(made_model){SMALL_MODEL});
-    const ft_tensor *x = made_tensor_named(graph, "x"), *w = made_tensor_named(graph, "w"),
-                    *b = made_tensor_named(graph, "b");
+    ft_graph *graph = lite_read(&(lite_model){SMALL_MODEL});
+    const ft_tensor *x = lite_tensor_named(graph, "x"), *w = lite_tensor_named(graph, "w"),
+                    *b = lite_tensor_named(graph, "b");
     assert_int_equal(x->role, FT_INPUT);
     assert_int_equal(x->dtype, FT_INT8);
     assert_int_equal(x->rank, 4);
@@ -106,15 +106,15 @@ static void roles_and_values_are_read(void **state) {
     assert_non_null(b->value);
     assert_int_equal(b->value->count, 8);
     assert_int_equal(b->value->ints[1], -2);
-    const ft_tensor *half = made_tensor_named(graph, "half");
+    const ft_tensor *half = lite_tensor_named(graph, "half");
     assert_true(half->value->floats[0] == 0.5);
-    assert_int_equal(made_tensor_named(graph, "y")->role, FT_ACTIVATION);
+    assert_int_equal(lite_tensor_named(graph, "y")->role, FT_ACTIVATION);
     ft_graph_free(graph);
 }
 
 static void finds_the_format_by_content(void **state) {
     (void)state;
-    flatbuild b = made_bytes(&(made_model){SMALL_MODEL});
+    flatbuild b = lite_bytes(&(lite_model){SMALL_MODEL});
     assert_true(tflite_reader.matches(b.bytes, b.size));
     assert_true(tflite_reader.matches(b.bytes, 8));
     assert_false(tflite_reader.matches(b.bytes, 7));
@@ -134,11 +134,11 @@ static void every_type_is_read(void **state) {
     };
     for (int type = 0; type < (int)(sizeof expected / sizeof expected[0]); type++) {
         ft_graph *graph =
-            made_read(&(made_model){.version = 3,
-                                    MADE_BUFFERS({NULL, 0, false, 0}),
-                                    MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = type, .rank = 1, .dims = {2}}),
-                                                    MADE_IN(0), MADE_OUT(0)})});
-        assert_int_equal(made_tensor_named(graph, "x")->dtype, expected[type]);
+            lite_read(&(lite_model){.version = 3,
+                                    LITE_BUFFERS({NULL, 0, false, 0}),
+                                    LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = type, .rank = 1, .dims = {2}}),
+                                                    LITE_IN(0), LITE_OUT(0)})});
+        assert_int_equal(lite_tensor_named(graph, "x")->dtype, expected[type]);
         ft_graph_free(graph);
     }
 }
@@ -148,40 +148,40 @@ static void keeps_small_payloads(void **state) {
     (void)state;
     static const uint16_t halves[] = {0x3e00, 0xc000, 0x0001};
     static const int64_t longs[] = {INT64_MIN, 7};
-    ft_graph *graph = made_read(&(made_model){
+    ft_graph *graph = lite_read(&(lite_model){
         .version = 3,
-        MADE_CODES({.builtin = CUSTOM, .custom = "Sink"}),
-        MADE_BUFFERS({NULL, 0, false, 0}, {halves, sizeof halves, false, 0}, {longs, sizeof longs, false, 0}),
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "half", .type = 1, .rank = 1, .dims = {3}, .buffer = 1},
+        LITE_CODES({.builtin = CUSTOM, .custom = "Sink"}),
+        LITE_BUFFERS({NULL, 0, false, 0}, {halves, sizeof halves, false, 0}, {longs, sizeof longs, false, 0}),
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "half", .type = 1, .rank = 1, .dims = {3}, .buffer = 1},
                                      {.name = "brain", .type = 18, .rank = 1, .dims = {3}, .buffer = 1},
                                      {.name = "long", .type = 4, .rank = 1, .dims = {2}, .buffer = 2},
                                      {.name = "short of bytes", .type = 4, .rank = 1, .dims = {3}, .buffer = 2},
                                      {.name = "empty", .type = T_INT32, .rank = 1, .dims = {0}},
                                      {.name = "y", .rank = 1, .dims = {1}}),
-                        MADE_OPS({.code = 0, MADE_IN(0, 1, 2, 3, 4), MADE_OUT(5)})})});
-    const ft_value *half = made_tensor_named(graph, "half")->value, *brain = made_tensor_named(graph, "brain")->value;
+                        LITE_OPS({.code = 0, LITE_IN(0, 1, 2, 3, 4), LITE_OUT(5)})})});
+    const ft_value *half = lite_tensor_named(graph, "half")->value, *brain = lite_tensor_named(graph, "brain")->value;
     assert_true(half->floats[0] == 1.5 && half->floats[1] == -2 && half->floats[2] == 1.0 / 16777216);
     assert_true(brain->floats[0] == 0.125 && brain->floats[1] == -2);
-    assert_true(made_tensor_named(graph, "long")->value->ints[0] == INT64_MIN);
-    assert_null(made_tensor_named(graph, "short of bytes")->value);
-    assert_int_equal(made_tensor_named(graph, "empty")->role, FT_CONSTANT);
-    assert_int_equal(made_tensor_named(graph, "empty")->value->count, 0);
+    assert_true(lite_tensor_named(graph, "long")->value->ints[0] == INT64_MIN);
+    assert_null(lite_tensor_named(graph, "short of bytes")->value);
+    assert_int_equal(lite_tensor_named(graph, "empty")->role, FT_CONSTANT);
+    assert_int_equal(lite_tensor_named(graph, "empty")->value->count, 0);
     ft_graph_free(graph);
 }
 
 static void names_custom_and_unknown_operators(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&(made_model){
+    ft_graph *graph = lite_read(&(lite_model){
         .version = 3,
-        MADE_CODES({.builtin = CUSTOM, .custom = "MyOp"}, {.builtin = CUSTOM, .custom = "FlexErf"}, {.builtin = 5000},
+        LITE_CODES({.builtin = CUSTOM, .custom = "MyOp"}, {.builtin = CUSTOM, .custom = "FlexErf"}, {.builtin = 5000},
                    {.builtin = 150}),
-        MADE_BUFFERS({NULL, 0, false, 0}),
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "a", .rank = 1, .dims = {4}}, {.name = "b", .rank = 1, .dims = {4}},
+        LITE_BUFFERS({NULL, 0, false, 0}),
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "a", .rank = 1, .dims = {4}}, {.name = "b", .rank = 1, .dims = {4}},
                                      {.name = "c", .rank = 1, .dims = {4}}, {.name = "d", .rank = 1, .dims = {4}},
                                      {.name = NULL, .rank = 1, .dims = {4}}),
-                        MADE_IN(0), MADE_OUT(4),
-                        MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)}, {.code = 1, MADE_IN(1), MADE_OUT(2)},
-                                 {.code = 2, MADE_IN(2), MADE_OUT(3)}, {.code = 3, MADE_IN(3), MADE_OUT(4)})})});
+                        LITE_IN(0), LITE_OUT(4),
+                        LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1)}, {.code = 1, LITE_IN(1), LITE_OUT(2)},
+                                 {.code = 2, LITE_IN(2), LITE_OUT(3)}, {.code = 3, LITE_IN(3), LITE_OUT(4)})})});
     const ft_op *ops = ft_graph_ops(graph);
     assert_string_equal(ops[0].type, "MyOp");
     assert_false(ft_opdef_is_known(ops[0].def));
@@ -202,46 +202,46 @@ static const int64_t first_dim[] = {0}, second_dim[] = {1}, third_dim[] = {2};
 #define LIST(f, w, list)                                                                                               \
     { .field = (f), .width = (w), .ints = (list), .count = sizeof(list) / sizeof(list)[0] }
 
-static const made_op option_ops[] = {
+static const lite_op option_ops[] = {
     {.code = 0,
-     MADE_IN(0),
-     MADE_OUT(2),
+     LITE_IN(0),
+     LITE_OUT(2),
      .options = 5,
      .field_count = 4,
      .fields = {NUMBER(0, 1, 1), NUMBER(2, 4, 2), NUMBER(3, 4, 5), NUMBER(4, 4, 3)}},
-    {.code = 1, MADE_IN(0), MADE_OUT(3), .options = 32, .field_count = 2, .fields = {NUMBER(0, 4, 6), NUMBER(4, 4, 1)}},
-    {.code = 2, MADE_IN(0), MADE_OUT(4), .options = 17, .field_count = 1, .fields = {LIST(0, 4, new_shape)}},
-    {.code = 3, MADE_IN(0), MADE_OUT(5), .options = 9, .field_count = 1, .fields = {{.field = 0, .real = 2.5F}}},
-    {.code = 4, MADE_IN(0), MADE_OUT(6), .options = 37, .field_count = 1, .fields = {NUMBER(1, 1, 9)}},
+    {.code = 1, LITE_IN(0), LITE_OUT(3), .options = 32, .field_count = 2, .fields = {NUMBER(0, 4, 6), NUMBER(4, 4, 1)}},
+    {.code = 2, LITE_IN(0), LITE_OUT(4), .options = 17, .field_count = 1, .fields = {LIST(0, 4, new_shape)}},
+    {.code = 3, LITE_IN(0), LITE_OUT(5), .options = 9, .field_count = 1, .fields = {{.field = 0, .real = 2.5F}}},
+    {.code = 4, LITE_IN(0), LITE_OUT(6), .options = 37, .field_count = 1, .fields = {NUMBER(1, 1, 9)}},
     {.code = 5,
-     MADE_IN(0),
-     MADE_OUT(7),
+     LITE_IN(0),
+     LITE_OUT(7),
      .options = 106,
      .field_count = 3,
      .fields = {NUMBER(1, 4, 2), NUMBER(2, 4, 4), NUMBER(3, 4, 3)}},
     {.code = 6,
-     MADE_IN(0, 1),
-     MADE_OUT(8),
+     LITE_IN(0, 1),
+     LITE_OUT(8),
      .options = 12,
      .is_second = true,
      .field_count = 4,
      .fields = {LIST(0, 8, first_dim), LIST(1, 8, first_dim), LIST(2, 8, third_dim), LIST(3, 8, second_dim)}},
-    {.code = 7, MADE_IN(0), MADE_OUT(9), .options = 77, .field_count = 1, .fields = {NUMBER(0, 1, 1)}},
+    {.code = 7, LITE_IN(0), LITE_OUT(9), .options = 77, .field_count = 1, .fields = {NUMBER(0, 1, 1)}},
 };
 
 static void turns_options_into_attributes(void **state) {
     (void)state;
-    made_subgraph subgraph = {MADE_TENSORS({.name = "x", .rank = 3, .dims = {2, 3, 4}},
+    lite_subgraph subgraph = {LITE_TENSORS({.name = "x", .rank = 3, .dims = {2, 3, 4}},
                                            {.name = "w", .rank = 3, .dims = {2, 4, 5}}, {.name = "a"}, {.name = "b"},
                                            {.name = "c"}, {.name = "d"}, {.name = "e"}, {.name = "f"}, {.name = "g"},
                                            {.name = "h"}),
-                              MADE_IN(0, 1), MADE_OUT(2), .ops = option_ops, .op_count = 8};
+                              LITE_IN(0, 1), LITE_OUT(2), .ops = option_ops, .op_count = 8};
     ft_graph *graph =
-        made_read(&(made_model){.version = 3,
-                                MADE_BUFFERS({NULL, 0, false, 0}),
+        lite_read(&(lite_model){.version = 3,
+                                LITE_BUFFERS({NULL, 0, false, 0}),
                                 .subgraphs = &subgraph,
                                 .subgraph_count = 1,
-                                MADE_CODES({.builtin = 1}, {.builtin = 45}, {.builtin = 22}, {.builtin = 25},
+                                LITE_CODES({.builtin = 1}, {.builtin = 45}, {.builtin = 22}, {.builtin = 25},
                                            {.builtin = 53}, {.builtin = 132}, {.builtin = 197}, {.builtin = 100})});
     const ft_op *ops = ft_graph_ops(graph);
     assert_string_equal(string_attr(&ops[0], "auto_pad"), "VALID");
@@ -265,14 +265,14 @@ static void turns_options_into_attributes(void **state) {
 static void custom_options_become_attributes(void **state) {
     (void)state;
     static const uint8_t flex[] = {'n', 0, 1, 3, 1, 1, 1, 20, 1 << 2, 2, 9 << 2, 1}, plain[] = {1, 0, 0, 0, 2, 0, 0, 0};
-    ft_graph *graph = made_read(&(made_model){
+    ft_graph *graph = lite_read(&(lite_model){
         .version = 3,
-        MADE_CODES({.builtin = CUSTOM, .custom = "MyOp"}),
-        MADE_BUFFERS({NULL, 0, false, 0}),
-        MADE_SUBGRAPHS(
-            {MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "y"}, {.name = "z"}), MADE_IN(0), MADE_OUT(2),
-             MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1), .custom = flex, .custom_size = sizeof flex},
-                      {.code = 0, MADE_IN(1), MADE_OUT(2), .custom = plain, .custom_size = sizeof plain})})});
+        LITE_CODES({.builtin = CUSTOM, .custom = "MyOp"}),
+        LITE_BUFFERS({NULL, 0, false, 0}),
+        LITE_SUBGRAPHS(
+            {LITE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "y"}, {.name = "z"}), LITE_IN(0), LITE_OUT(2),
+             LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1), .custom = flex, .custom_size = sizeof flex},
+                      {.code = 0, LITE_IN(1), LITE_OUT(2), .custom = plain, .custom_size = sizeof plain})})});
     assert_int_equal(int_attr(&ft_graph_ops(graph)[0], "n"), 20);
     assert_int_equal(ft_graph_ops(graph)[1].attr_count, 0);
     ft_graph_free(graph);
@@ -292,14 +292,14 @@ static void flex_operators_have_attributes(void **state) {
     at += sizeof node + 1;
     const uint8_t tail[] = {2, (uint8_t)at, (uint8_t)(at + 2 - 9), 5 << 2, 5 << 2, 4, 10 << 2, 1};
     memcpy(flex + at, tail, sizeof tail);
-    made_op op = {.code = 0, MADE_IN(0, 1), MADE_OUT(2), .custom = flex, .custom_size = (uint32_t)(at + sizeof tail)};
-    made_subgraph subgraph = {MADE_TENSORS({.name = "x", .rank = 2, .dims = {2, 3}},
+    lite_op op = {.code = 0, LITE_IN(0, 1), LITE_OUT(2), .custom = flex, .custom_size = (uint32_t)(at + sizeof tail)};
+    lite_subgraph subgraph = {LITE_TENSORS({.name = "x", .rank = 2, .dims = {2, 3}},
                                            {.name = "w", .rank = 2, .dims = {3, 4}},
                                            {.name = "y", .rank = 2, .dims = {2, 4}}),
-                              MADE_IN(0, 1), MADE_OUT(2), .ops = &op, .op_count = 1};
-    ft_graph *bound = NULL, *graph = made_read(&(made_model){.version = 3,
-                                                             MADE_CODES({.builtin = CUSTOM, .custom = "FlexEinsum"}),
-                                                             MADE_BUFFERS({NULL, 0, false, 0}),
+                              LITE_IN(0, 1), LITE_OUT(2), .ops = &op, .op_count = 1};
+    ft_graph *bound = NULL, *graph = lite_read(&(lite_model){.version = 3,
+                                                             LITE_CODES({.builtin = CUSTOM, .custom = "FlexEinsum"}),
+                                                             LITE_BUFFERS({NULL, 0, false, 0}),
                                                              .subgraphs = &subgraph,
                                                              .subgraph_count = 1});
     assert_string_equal(string_attr(&ft_graph_ops(graph)[0], "equation"), "ab,bc->ac");
@@ -311,17 +311,17 @@ static void flex_operators_have_attributes(void **state) {
 
 static void optional_inputs_and_state(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&(made_model){
+    ft_graph *graph = lite_read(&(lite_model){
         .version = 3,
-        MADE_CODES({.builtin = CUSTOM, .custom = "Cell"}),
-        MADE_BUFFERS({NULL, 0, false, 0}),
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 2, .dims = {1, 4}},
+        LITE_CODES({.builtin = CUSTOM, .custom = "Cell"}),
+        LITE_BUFFERS({NULL, 0, false, 0}),
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .rank = 2, .dims = {1, 4}},
                                      {.name = "memory", .rank = 2, .dims = {1, 9}, .is_variable = true},
                                      {.name = "y", .rank = 2, .dims = {1, 4}}),
-                        MADE_IN(0), MADE_OUT(2), MADE_OPS({.code = 0, MADE_IN(0, -1, 1), MADE_OUT(2)})})});
+                        LITE_IN(0), LITE_OUT(2), LITE_OPS({.code = 0, LITE_IN(0, -1, 1), LITE_OUT(2)})})});
     const ft_op *op = &ft_graph_ops(graph)[0];
     assert_int_equal(op->inputs[1], FT_NONE);
-    assert_int_equal(made_tensor_named(graph, "memory")->role, FT_INPUT);
+    assert_int_equal(lite_tensor_named(graph, "memory")->role, FT_INPUT);
     assert_int_equal(ft_graph_input_count(graph), 2);
     assert_string_equal(ft_graph_tensors(graph)[ft_graph_inputs(graph)[0]].name, "x");
     ft_graph_free(graph);
@@ -329,20 +329,20 @@ static void optional_inputs_and_state(void **state) {
 
 static void open_dimensions_become_symbols(void **state) {
     (void)state;
-    ft_graph *graph = made_read(
-        &(made_model){.version = 3,
-                      MADE_CODES({.builtin = CUSTOM, .custom = "Op"}),
-                      MADE_BUFFERS({NULL, 0, false, 0}),
-                      MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 3, .dims = {-1, -1, 4}},
+    ft_graph *graph = lite_read(
+        &(lite_model){.version = 3,
+                      LITE_CODES({.builtin = CUSTOM, .custom = "Op"}),
+                      LITE_BUFFERS({NULL, 0, false, 0}),
+                      LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .rank = 3, .dims = {-1, -1, 4}},
                                                    {.name = "y", .rank = 2, .dims = {-1, 4}}, {.name = "unranked"},
                                                    {.name = "scalar", .has_rank = true}),
-                                      MADE_IN(0), MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1, 2, 3)})})});
-    const ft_tensor *x = made_tensor_named(graph, "x");
+                                      LITE_IN(0), LITE_OUT(1), LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1, 2, 3)})})});
+    const ft_tensor *x = lite_tensor_named(graph, "x");
     assert_string_equal(ft_dim_symbol(graph, x->dims[0]), "batch");
     assert_string_equal(ft_dim_symbol(graph, x->dims[1]), "x_d1");
-    assert_true(made_tensor_named(graph, "y")->dims[0] == FT_DIM_UNKNOWN);
-    assert_int_equal(made_tensor_named(graph, "unranked")->rank, -1);
-    assert_int_equal(made_tensor_named(graph, "scalar")->rank, 0);
+    assert_true(lite_tensor_named(graph, "y")->dims[0] == FT_DIM_UNKNOWN);
+    assert_int_equal(lite_tensor_named(graph, "unranked")->rank, -1);
+    assert_int_equal(lite_tensor_named(graph, "scalar")->rank, 0);
     ft_graph_free(graph);
 }
 
@@ -350,87 +350,87 @@ static void open_dimensions_become_symbols(void **state) {
 
 static void shared_buffers_are_one_tensor(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&(made_model){
+    ft_graph *graph = lite_read(&(lite_model){
         .version = 3,
-        MADE_CODES({.builtin = CUSTOM, .custom = "Op"}),
-        MADE_BUFFERS({NULL, 0, false, 0}, {bias, sizeof bias, false, 0}),
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "a", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},
+        LITE_CODES({.builtin = CUSTOM, .custom = "Op"}),
+        LITE_BUFFERS({NULL, 0, false, 0}, {bias, sizeof bias, false, 0}),
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "a", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},
                                      {.name = "b", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},
                                      {.name = "c", .type = T_INT32, .rank = 2, .dims = {2, 4}, .buffer = 1},
                                      {.name = "y", .rank = 1, .dims = {1}}),
-                        MADE_OUT(3), MADE_OPS({.code = 0, MADE_IN(0, 1, 2), MADE_OUT(3)})})});
+                        LITE_OUT(3), LITE_OPS({.code = 0, LITE_IN(0, 1, 2), LITE_OUT(3)})})});
     const ft_op *op = &ft_graph_ops(graph)[0];
     assert_int_equal(op->inputs[0], op->inputs[1]);
     assert_int_not_equal(op->inputs[0], op->inputs[2]);
-    assert_int_equal(made_tensor_named(graph, "a")->stored_bytes, 32);
-    assert_int_equal(made_tensor_named(graph, "c")->stored_bytes, 0);
-    assert_int_equal(made_tensor_named(graph, "c")->value->ints[7], 8);
+    assert_int_equal(lite_tensor_named(graph, "a")->stored_bytes, 32);
+    assert_int_equal(lite_tensor_named(graph, "c")->stored_bytes, 0);
+    assert_int_equal(lite_tensor_named(graph, "c")->value->ints[7], 8);
     ft_graph_free(graph);
 }
 
 #define OUTSIDE_MODEL(claimed)                                                                                         \
-    (made_model) {                                                                                                     \
-        .version = 3, MADE_CODES({.builtin = CUSTOM, .custom = "Op"}),                                                 \
-        MADE_BUFFERS({NULL, 0, false, 0}, {bias, sizeof bias, true, (claimed)}), .external_id = 7,                     \
+    (lite_model) {                                                                                                     \
+        .version = 3, LITE_CODES({.builtin = CUSTOM, .custom = "Op"}),                                                 \
+        LITE_BUFFERS({NULL, 0, false, 0}, {bias, sizeof bias, true, (claimed)}), .external_id = 7,                     \
         .external_length = 123456,                                                                                     \
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "big", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},            \
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "big", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},            \
                                      {.name = "far", .rank = 1, .dims = {30864}, .external = 7},                       \
                                      {.name = "y", .rank = 1, .dims = {1}}),                                           \
-                        MADE_OUT(2), MADE_OPS({.code = 0, MADE_IN(0, 1), MADE_OUT(2)})})                               \
+                        LITE_OUT(2), LITE_OPS({.code = 0, LITE_IN(0, 1), LITE_OUT(2)})})                               \
     }
 
 static void buffers_outside_the_flatbuffer(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&OUTSIDE_MODEL(0));
-    const ft_tensor *big = made_tensor_named(graph, "big"), *far = made_tensor_named(graph, "far");
+    ft_graph *graph = lite_read(&OUTSIDE_MODEL(0));
+    const ft_tensor *big = lite_tensor_named(graph, "big"), *far = lite_tensor_named(graph, "far");
     assert_int_equal(big->role, FT_CONSTANT);
     assert_int_equal(big->stored_bytes, 32);
     assert_int_equal(big->value->ints[2], 3);
     assert_int_equal(far->role, FT_CONSTANT);
     assert_int_equal(far->stored_bytes, 123456);
     ft_graph_free(graph);
-    made_fails(&OUTSIDE_MODEL(1000000), FT_ERR_DAMAGED, "tensor 0: truncated: its buffer 1 (offset");
-    made_fails(&OUTSIDE_MODEL(UINT64_MAX), FT_ERR_DAMAGED, "runs past the end of the file");
+    lite_fails(&OUTSIDE_MODEL(1000000), FT_ERR_DAMAGED, "tensor 0: truncated: its buffer 1 (offset");
+    lite_fails(&OUTSIDE_MODEL(UINT64_MAX), FT_ERR_DAMAGED, "runs past the end of the file");
 }
 
 /* --- Bad input --------------------------------------------------------------------------------------------------- */
 
 static void wrong_references_are_named(void **state) {
     (void)state;
-    static const made_tensor two[] = {{.name = "x", .rank = 1, .dims = {4}}, {.name = "y", .rank = 1, .dims = {4}}};
+    static const lite_tensor two[] = {{.name = "x", .rank = 1, .dims = {4}}, {.name = "y", .rank = 1, .dims = {4}}};
     struct {
-        made_op op;
-        made_tensor tensors[2];
+        lite_op op;
+        lite_tensor tensors[2];
         ft_status status;
         const char *text;
     } cases[] = {
-        {{.code = 9, MADE_IN(0), MADE_OUT(1)},
+        {{.code = 9, LITE_IN(0), LITE_OUT(1)},
          {two[0], two[1]},
          FT_ERR_DAMAGED,
          "operator 0 (?): refers to operator code 9"},
-        {{.code = 0, MADE_IN(7), MADE_OUT(1)},
+        {{.code = 0, LITE_IN(7), LITE_OUT(1)},
          {two[0], two[1]},
          FT_ERR_DAMAGED,
          "(ADD): refers to tensor 7, but there are only 2"},
-        {{.code = 0, MADE_IN(-2), MADE_OUT(1)}, {two[0], two[1]}, FT_ERR_DAMAGED, "refers to tensor -2"},
-        {{.code = 0, MADE_IN(0), MADE_OUT(5)},
+        {{.code = 0, LITE_IN(-2), LITE_OUT(1)}, {two[0], two[1]}, FT_ERR_DAMAGED, "refers to tensor -2"},
+        {{.code = 0, LITE_IN(0), LITE_OUT(5)},
          {two[0], two[1]},
          FT_ERR_DAMAGED,
          "an operator's output refers to tensor 5"},
-        {{.code = 0, MADE_IN(1), MADE_OUT(1)}, {two[0], two[1]}, FT_ERR_GRAPH, "cycle"},
-        {{.code = 0, MADE_IN(0), MADE_OUT(1)},
+        {{.code = 0, LITE_IN(1), LITE_OUT(1)}, {two[0], two[1]}, FT_ERR_GRAPH, "cycle"},
+        {{.code = 0, LITE_IN(0), LITE_OUT(1)},
          {two[0], {.name = "y", .rank = 9}},
          FT_ERR_LIMIT,
          "tensor 1: has 9 dimensions"},
-        {{.code = 0, MADE_IN(0), MADE_OUT(1)},
+        {{.code = 0, LITE_IN(0), LITE_OUT(1)},
          {two[0], {.name = "y", .rank = 1, .dims = {-5}}},
          FT_ERR_DAMAGED,
          "dimension 0 is -5"},
-        {{.code = 0, MADE_IN(0), MADE_OUT(0)}, {two[0], two[1]}, FT_ERR_GRAPH, "which is a graph input"},
+        {{.code = 0, LITE_IN(0), LITE_OUT(0)}, {two[0], two[1]}, FT_ERR_GRAPH, "which is a graph input"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         static const int32_t first[] = {0}, second[] = {1};
-        made_subgraph subgraph = {.tensors = cases[i].tensors,
+        lite_subgraph subgraph = {.tensors = cases[i].tensors,
                                   .tensor_count = 2,
                                   .ops = &cases[i].op,
                                   .op_count = 1,
@@ -438,9 +438,9 @@ static void wrong_references_are_named(void **state) {
                                   .input_count = 1,
                                   .outputs = second,
                                   .output_count = 1};
-        made_fails(&(made_model){.version = 3,
-                                 MADE_CODES({.builtin = ADD}),
-                                 MADE_BUFFERS({NULL, 0, false, 0}),
+        lite_fails(&(lite_model){.version = 3,
+                                 LITE_CODES({.builtin = ADD}),
+                                 LITE_BUFFERS({NULL, 0, false, 0}),
                                  .subgraphs = &subgraph,
                                  .subgraph_count = 1},
                    cases[i].status, cases[i].text);
@@ -449,21 +449,21 @@ static void wrong_references_are_named(void **state) {
 
 static void wrong_models_are_named(void **state) {
     (void)state;
-    made_fails(&(made_model){.version = 2}, FT_ERR_UNSUPPORTED, "schema version 2 is not supported, only version 3");
-    made_fails(&(made_model){.version = 3}, FT_ERR_DAMAGED, "the model has no sub-graph");
-    made_fails(&(made_model){.version = 3,
-                             MADE_CODES({.builtin = ADD}),
-                             MADE_BUFFERS({NULL, 0, false, 0}),
-                             MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}, .buffer = 8},
+    lite_fails(&(lite_model){.version = 2}, FT_ERR_UNSUPPORTED, "schema version 2 is not supported, only version 3");
+    lite_fails(&(lite_model){.version = 3}, FT_ERR_DAMAGED, "the model has no sub-graph");
+    lite_fails(&(lite_model){.version = 3,
+                             LITE_CODES({.builtin = ADD}),
+                             LITE_BUFFERS({NULL, 0, false, 0}),
+                             LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .rank = 1, .dims = {4}, .buffer = 8},
                                                           {.name = "y", .rank = 1, .dims = {4}}),
-                                             MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})})},
+                                             LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1)})})},
                FT_ERR_DAMAGED, "tensor 0: refers to buffer 8, but there are only 1");
-    made_fails(&(made_model){.version = 3,
-                             MADE_CODES({.builtin = ADD}),
-                             MADE_BUFFERS({NULL, 0, false, 0}),
-                             MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}},
+    lite_fails(&(lite_model){.version = 3,
+                             LITE_CODES({.builtin = ADD}),
+                             LITE_BUFFERS({NULL, 0, false, 0}),
+                             LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .rank = 1, .dims = {4}},
                                                           {.name = "y", .rank = 1, .dims = {4}}),
-                                             MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})})},
+                                             LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1)})})},
                FT_ERR_GRAPH, "reads tensor 'x', which is neither computed nor stored");
 }
 
@@ -471,7 +471,7 @@ static void wrong_models_are_named(void **state) {
 static bool survives(const uint8_t *bytes, size_t size) {
     ft_graph *graph = NULL, *bound = NULL;
     ft_error error = {.message = ""};
-    ft_status status = tflite_reader.read(bytes, size, &made_origin, &graph, &error);
+    ft_status status = tflite_reader.read(bytes, size, &lite_origin, &graph, &error);
     if (status != FT_OK) {
         assert_int_equal(error.status, status);
         assert_int_equal(strncmp(error.message, "dir/toy.tflite: ", 16), 0);
@@ -486,7 +486,7 @@ static bool survives(const uint8_t *bytes, size_t size) {
 /* Each prefix in a block of its own, so that the sanitizers see a read past its end. */
 static void every_cut_is_refused(void **state) {
     (void)state;
-    flatbuild b = made_bytes(&(made_model){SMALL_MODEL});
+    flatbuild b = lite_bytes(&(lite_model){SMALL_MODEL});
     assert_true(survives(b.bytes, b.size));
     for (size_t size = 0; size < b.size; size++) {
         uint8_t *copy = malloc(size > 0 ? size : 1);
@@ -500,7 +500,7 @@ static void every_cut_is_refused(void **state) {
 
 static void flipped_bytes_are_survived(void **state) {
     (void)state;
-    flatbuild b = made_bytes(&(made_model){SMALL_MODEL});
+    flatbuild b = lite_bytes(&(lite_model){SMALL_MODEL});
     static const uint8_t patterns[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
     uint8_t *copy = malloc(b.size);
     assert_non_null(copy);

@@ -16,31 +16,31 @@ enum { ADD = 0, CALL = 31, LESS = 58, IF = 118, WHILE = 119, CALL_ONCE = 129, CO
 /* Main: y = call(x). Sub-graph 1: one ADD of its input to itself. Sub-graph 2: two of them. */
 #define ONE_ADD                                                                                                        \
     {                                                                                                                  \
-        MADE_TENSORS({.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}}), MADE_IN(0),        \
-            MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)})                                             \
+        LITE_TENSORS({.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}}), LITE_IN(0),        \
+            LITE_OUT(1), LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)})                                             \
     }
 #define TWO_ADDS                                                                                                       \
     {                                                                                                                  \
-        MADE_TENSORS({.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}},                     \
+        LITE_TENSORS({.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}},                     \
                      {.name = "r", .rank = 1, .dims = {4}}),                                                           \
-            MADE_IN(0), MADE_OUT(2),                                                                                   \
-            MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 0, MADE_IN(1, 1), MADE_OUT(2)})                 \
+            LITE_IN(0), LITE_OUT(2),                                                                                   \
+            LITE_OPS({.code = 0, LITE_IN(0, 0), LITE_OUT(1)}, {.code = 0, LITE_IN(1, 1), LITE_OUT(2)})                 \
     }
 #define MAIN_CALLS(...)                                                                                                \
     {                                                                                                                  \
-        MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "c", .type = T_BOOL, .has_rank = true},           \
+        LITE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "c", .type = T_BOOL, .has_rank = true},           \
                      {.name = "y", .rank = 1, .dims = {4}}, {.name = "z", .rank = 1, .dims = {4}}),                    \
-            MADE_IN(0, 1), MADE_OUT(3), MADE_OPS(__VA_ARGS__, {.code = 0, MADE_IN(2, 0), MADE_OUT(3)})                 \
+            LITE_IN(0, 1), LITE_OUT(3), LITE_OPS(__VA_ARGS__, {.code = 0, LITE_IN(2, 0), LITE_OUT(3)})                 \
     }
 
 static void calls_are_inlined(void **state) {
     (void)state;
-    ft_graph *graph = made_read(&(made_model){.version = 3,
-                                              MADE_CODES({.builtin = ADD}, {.builtin = CALL}),
-                                              MADE_BUFFERS({NULL, 0, false, 0}),
-                                              MADE_SUBGRAPHS(MAIN_CALLS({.code = 1,
-                                                                         MADE_IN(0),
-                                                                         MADE_OUT(2),
+    ft_graph *graph = lite_read(&(lite_model){.version = 3,
+                                              LITE_CODES({.builtin = ADD}, {.builtin = CALL}),
+                                              LITE_BUFFERS({NULL, 0, false, 0}),
+                                              LITE_SUBGRAPHS(MAIN_CALLS({.code = 1,
+                                                                         LITE_IN(0),
+                                                                         LITE_OUT(2),
                                                                          .options = O_CALL,
                                                                          .field_count = 1,
                                                                          .fields = {{0, 4, 2, 0, NULL, 0}}}),
@@ -59,13 +59,13 @@ static void calls_are_inlined(void **state) {
 static void the_longer_branch_counts(void **state) {
     (void)state;
     for (int swapped = 0; swapped < 2; swapped++) {
-        ft_graph *graph = made_read(&(made_model){
+        ft_graph *graph = lite_read(&(lite_model){
             .version = 3,
-            MADE_CODES({.builtin = ADD}, {.builtin = IF}),
-            MADE_BUFFERS({NULL, 0, false, 0}),
-            MADE_SUBGRAPHS(MAIN_CALLS({.code = 1,
-                                       MADE_IN(1, 0),
-                                       MADE_OUT(2),
+            LITE_CODES({.builtin = ADD}, {.builtin = IF}),
+            LITE_BUFFERS({NULL, 0, false, 0}),
+            LITE_SUBGRAPHS(MAIN_CALLS({.code = 1,
+                                       LITE_IN(1, 0),
+                                       LITE_OUT(2),
                                        .options = O_IF,
                                        .field_count = 2,
                                        .fields = {{0, 4, 1 + swapped, 0, NULL, 0}, {1, 4, 2 - swapped, 0, NULL, 0}}}),
@@ -79,25 +79,25 @@ static void the_longer_branch_counts(void **state) {
 static void composites_and_cases_are_inlined(void **state) {
     (void)state;
     static const int32_t branches[] = {1, 2, 1};
-    ft_graph *graph = made_read(&(made_model){
+    ft_graph *graph = lite_read(&(lite_model){
         .version = 3,
-        MADE_CODES({.builtin = ADD}, {.builtin = COMPOSITE}, {.builtin = CASE}, {.builtin = CALL_ONCE}),
-        MADE_BUFFERS({NULL, 0, false, 0}),
-        MADE_SUBGRAPHS(
-            {MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "c", .type = T_INT32, .has_rank = true},
+        LITE_CODES({.builtin = ADD}, {.builtin = COMPOSITE}, {.builtin = CASE}, {.builtin = CALL_ONCE}),
+        LITE_BUFFERS({NULL, 0, false, 0}),
+        LITE_SUBGRAPHS(
+            {LITE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "c", .type = T_INT32, .has_rank = true},
                           {.name = "y", .rank = 1, .dims = {4}}, {.name = "z", .rank = 1, .dims = {4}}),
-             MADE_IN(0, 1), MADE_OUT(3),
-             MADE_OPS({.code = 3, .options = 103},
+             LITE_IN(0, 1), LITE_OUT(3),
+             LITE_OPS({.code = 3, .options = 103},
                       {.code = 1,
-                       MADE_IN(0),
-                       MADE_OUT(2),
+                       LITE_IN(0),
+                       LITE_OUT(2),
                        .options = 21,
                        .is_second = true,
                        .field_count = 1,
                        .fields = {{1, 4, 1, 0, NULL, 0}}},
                       {.code = 2,
-                       MADE_IN(1, 2),
-                       MADE_OUT(3),
+                       LITE_IN(1, 2),
+                       LITE_OUT(3),
                        .options = 23,
                        .is_second = true,
                        .field_count = 1,
@@ -112,31 +112,31 @@ static void composites_and_cases_are_inlined(void **state) {
 /* i = 0; while (i < 5) { x = x + x; i = i + step; } */
 static ft_graph *read_loop(const int32_t *step) {
     static const int32_t zero = 0, five = 5;
-    return made_read(&(made_model){
+    return lite_read(&(lite_model){
         .version = 3,
-        MADE_CODES({.builtin = ADD}, {.builtin = WHILE}, {.builtin = LESS}),
-        MADE_BUFFERS({NULL, 0, false, 0}, {&zero, 4, false, 0}, {&five, 4, false, 0}, {step, 4, false, 0}),
-        MADE_SUBGRAPHS(
-            {MADE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true, .buffer = 1},
+        LITE_CODES({.builtin = ADD}, {.builtin = WHILE}, {.builtin = LESS}),
+        LITE_BUFFERS({NULL, 0, false, 0}, {&zero, 4, false, 0}, {&five, 4, false, 0}, {step, 4, false, 0}),
+        LITE_SUBGRAPHS(
+            {LITE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true, .buffer = 1},
                           {.name = "x", .rank = 1, .dims = {4}}, {.name = "end", .type = T_INT32, .has_rank = true},
                           {.name = "y", .rank = 1, .dims = {4}}),
-             MADE_IN(1), MADE_OUT(3),
-             MADE_OPS({.code = 1,
-                       MADE_IN(0, 1),
-                       MADE_OUT(2, 3),
+             LITE_IN(1), LITE_OUT(3),
+             LITE_OPS({.code = 1,
+                       LITE_IN(0, 1),
+                       LITE_OUT(2, 3),
                        .options = O_WHILE,
                        .field_count = 2,
                        .fields = {{0, 4, 1, 0, NULL, 0}, {1, 4, 2, 0, NULL, 0}}})},
-            {MADE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true}, {.name = "x", .rank = 1, .dims = {4}},
+            {LITE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true}, {.name = "x", .rank = 1, .dims = {4}},
                           {.name = "limit", .type = T_INT32, .has_rank = true, .buffer = 2},
                           {.name = "more", .type = T_BOOL, .has_rank = true}),
-             MADE_IN(0, 1), MADE_OUT(3), MADE_OPS({.code = 2, MADE_IN(0, 2), MADE_OUT(3)})},
-            {MADE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true}, {.name = "x", .rank = 1, .dims = {4}},
+             LITE_IN(0, 1), LITE_OUT(3), LITE_OPS({.code = 2, LITE_IN(0, 2), LITE_OUT(3)})},
+            {LITE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true}, {.name = "x", .rank = 1, .dims = {4}},
                           {.name = "step", .type = T_INT32, .has_rank = true, .buffer = 3},
                           {.name = "next", .type = T_INT32, .has_rank = true},
                           {.name = "twice", .rank = 1, .dims = {4}}),
-             MADE_IN(0, 1), MADE_OUT(3, 4),
-             MADE_OPS({.code = 0, MADE_IN(0, 2), MADE_OUT(3)}, {.code = 0, MADE_IN(1, 1), MADE_OUT(4)})})});
+             LITE_IN(0, 1), LITE_OUT(3, 4),
+             LITE_OPS({.code = 0, LITE_IN(0, 2), LITE_OUT(3)}, {.code = 0, LITE_IN(1, 1), LITE_OUT(4)})})});
 }
 
 static void loops_count_when_they_can(void **state) {
@@ -162,18 +162,18 @@ static void loops_count_when_they_can(void **state) {
 /* Sub-graph `i` calls sub-graph `i + 1` twice; the last one calls `last` twice, or does nothing when that is -1. */
 static void check_tower(uint32_t height, int last, ft_status status, const char *text) {
     enum { TALLEST = 100 };
-    static const made_tensor tensors[] = {{.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}}};
+    static const lite_tensor tensors[] = {{.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}}};
     static const int32_t first[] = {0}, second[] = {1}, none[] = {-1};
-    static made_op ops[2 * TALLEST];
-    static made_subgraph subgraphs[TALLEST];
+    static lite_op ops[2 * TALLEST];
+    static lite_subgraph subgraphs[TALLEST];
     assert_true(height <= TALLEST);
     for (uint32_t i = 0; i < height; i++) {
         bool is_last = i + 1 == height;
-        made_op call = {.inputs = first, .input_count = 1, .outputs = second, .output_count = 1, .options = O_CALL};
-        call.fields[call.field_count++] = (made_field){.width = 4, .number = is_last ? last : (int64_t)i + 1};
+        lite_op call = {.inputs = first, .input_count = 1, .outputs = second, .output_count = 1, .options = O_CALL};
+        call.fields[call.field_count++] = (lite_field){.width = 4, .number = is_last ? last : (int64_t)i + 1};
         ops[2 * i] = ops[2 * i + 1] = call;
         ops[2 * i + 1].outputs = none;
-        subgraphs[i] = (made_subgraph){.tensors = tensors,
+        subgraphs[i] = (lite_subgraph){.tensors = tensors,
                                        .tensor_count = 2,
                                        .ops = &ops[2 * i],
                                        .op_count = 2,
@@ -186,9 +186,9 @@ static void check_tower(uint32_t height, int last, ft_status status, const char 
             subgraphs[i].outputs = first;
         }
     }
-    made_fails(&(made_model){.version = 3,
-                             MADE_CODES({.builtin = CALL}),
-                             MADE_BUFFERS({NULL, 0, false, 0}),
+    lite_fails(&(lite_model){.version = 3,
+                             LITE_CODES({.builtin = CALL}),
+                             LITE_BUFFERS({NULL, 0, false, 0}),
                              .subgraphs = subgraphs,
                              .subgraph_count = height},
                status, text);

@@ -18,11 +18,11 @@ static int64_t attr(const ft_op *op, const char *name) {
 
 static ft_graph *dense(const float *scales, uint32_t count) {
     static const int8_t weights[4 * 8];
-    const made_model model = {
+    const lite_model model = {
         .version = 3,
-        MADE_CODES({.builtin = FULLY_CONNECTED}),
-        MADE_BUFFERS({NULL, 0, false, 0}, {weights, sizeof weights, false, 0}),
-        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_INT8, .rank = 2, .dims = {1, 8}},
+        LITE_CODES({.builtin = FULLY_CONNECTED}),
+        LITE_BUFFERS({NULL, 0, false, 0}, {weights, sizeof weights, false, 0}),
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = T_INT8, .rank = 2, .dims = {1, 8}},
                                      {.name = "w",
                                       .type = T_INT8,
                                       .rank = 2,
@@ -31,9 +31,9 @@ static ft_graph *dense(const float *scales, uint32_t count) {
                                       .scales = count,
                                       .scale_values = scales},
                                      {.name = "y", .type = T_INT8, .rank = 2, .dims = {1, 4}}),
-                        MADE_IN(0), MADE_OUT(2), MADE_OPS({.code = 0, MADE_IN(0, 1), MADE_OUT(2)})}),
+                        LITE_IN(0), LITE_OUT(2), LITE_OPS({.code = 0, LITE_IN(0, 1), LITE_OUT(2)})}),
     };
-    return made_read(&model);
+    return lite_read(&model);
 }
 
 static void weight_scales_become_attributes(void **state) {
@@ -67,12 +67,12 @@ static void activations_that_keep_the_scale_are_marked(void **state) {
     (void)state;
     static const float one[] = {1}, two[] = {2};
     for (int i = 0; i < 3; i++) { /* the same, another scale, another zero point */
-        const made_model model = {
+        const lite_model model = {
             .version = 3,
-            MADE_CODES({.builtin = LEAKY_RELU}),
-            MADE_BUFFERS({NULL, 0, false, 0}),
-            MADE_SUBGRAPHS(
-                {MADE_TENSORS(
+            LITE_CODES({.builtin = LEAKY_RELU}),
+            LITE_BUFFERS({NULL, 0, false, 0}),
+            LITE_SUBGRAPHS(
+                {LITE_TENSORS(
                      {.name = "x", .type = T_INT8, .rank = 2, .dims = {1, 8}, .scales = 1, .scale_values = one},
                      {.name = "y",
                       .type = T_INT8,
@@ -81,9 +81,9 @@ static void activations_that_keep_the_scale_are_marked(void **state) {
                       .scales = 1,
                       .scale_values = i == 1 ? two : one,
                       .zero_point = i == 2 ? 3 : 0}),
-                 MADE_IN(0), MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})}),
+                 LITE_IN(0), LITE_OUT(1), LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1)})}),
         };
-        ft_graph *graph = made_read(&model);
+        ft_graph *graph = lite_read(&model);
         assert_int_equal(attr(graph->ops, "keeps_scale"), i == 0 ? 1 : INT64_MIN);
         ft_graph_free(graph);
     }

@@ -11,10 +11,10 @@
 
 #include "replay/flow.h"
 #include "support/failing.h"
-#include "support/made_flow.h"
+#include "support/flow_csv.h"
 
 static void expect_order(const char *csv, const char *names) {
-    ft_flow *flow = made_flow(csv);
+    ft_flow *flow = flow_from_csv(csv);
     uint32_t count;
     const ft_flow_kernel *kernels = ft_flow_kernels(flow, &count);
     assert_int_equal(count, strlen(names));
@@ -34,7 +34,7 @@ static void test_order(void **state) {
 
 static void test_duplicate_dependencies_count_once(void **state) {
     (void)state;
-    ft_flow *flow = made_flow("name,time_us,after\nc,1,b;a;b\nb,1,\na,1,\n");
+    ft_flow *flow = flow_from_csv("name,time_us,after\nc,1,b;a;b\nb,1,\na,1,\n");
     uint32_t count;
     const ft_flow_kernel *kernels = ft_flow_kernels(flow, &count);
     assert_int_equal(kernels[2].dependency_count, 2);

@@ -11,15 +11,15 @@
 #include <string.h>
 
 #include "replay/flow.h"
+#include "support/example_results.h"
 #include "support/failing.h"
-#include "support/made_forecast.h"
 
-static made_forecast made;
+static example_results example;
 
 static ft_flow *flow_of(uint32_t index) {
     ft_flow *flow = NULL;
     ft_error error;
-    if (ft_flow_from_result(&made.view, index, &flow, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_flow_from_result(&example.entry, index, &flow, &error) != FT_OK) fail_msg("%s", error.message);
     return flow;
 }
 
@@ -52,7 +52,7 @@ static void test_inference(void **state) {
     assert_string_equal(ft_flow_note(flow, 0), "-4 us that belong to no kernel are spread over the kernels");
     assert_string_equal(ft_flow_note(flow, 2), "another");
     assert_null(ft_flow_note(flow, 3));
-    assert_string_equal(ft_flow_name(flow), made.view.file);
+    assert_string_equal(ft_flow_name(flow), example.entry.file);
     ft_flow_free(flow);
 }
 
@@ -64,7 +64,7 @@ static void test_training(void **state) {
     const ft_flow_kernel *k = ft_flow_kernels(flow, &count);
     for (uint32_t i = 0; i < count; i++) {
         double all = k[i].time_us + k[i].backward_us + k[i].update_us;
-        assert_float_equal(all, ft_result_time(&made.items[2])->parts[i].value * 0.96, 1e-9);
+        assert_float_equal(all, ft_result_time(&example.items[2])->parts[i].value * 0.96, 1e-9);
     }
     assert_true(k[0].backward_us > k[0].time_us); /* a convolution has two gradients */
     assert_true(k[2].update_us > 0);
@@ -91,14 +91,14 @@ static void test_a_start_comes_first(void **state) {
     (void)state;
     static const uint32_t ops[] = {0};
     const ft_part parts[] = {{.type = "conv", .ops = ops, .op_count = 1, .value = 10}, {.type = "start", .value = 5}};
-    ft_result forecast = made.items[0];
-    ft_metric_result time = made.metrics[0][MADE_TIME];
+    ft_result forecast = example.items[0];
+    ft_metric_result time = example.metrics[0][EXAMPLE_TIME];
     time.parts = parts;
     time.part_count = 2;
     forecast.metrics = &time;
     forecast.metric_count = 1;
     ft_results results = {.items = &forecast, .count = 1};
-    ft_model_results view = made.view;
+    ft_model_results view = example.entry;
     ft_flow *flow;
     view.results = &results;
     assert_int_equal(ft_flow_from_result(&view, 0, &flow, NULL), FT_OK);
@@ -115,14 +115,14 @@ static void test_a_start_comes_first(void **state) {
 /* The time of a predictor without kernels is divided by work, and a note says so. */
 static void test_total_is_divided_by_work(void **state) {
     (void)state;
-    ft_result forecast = made.items[0];
-    ft_metric_result time = made.metrics[0][MADE_TIME];
+    ft_result forecast = example.items[0];
+    ft_metric_result time = example.metrics[0][EXAMPLE_TIME];
     time.part_count = 0;
     forecast.metrics = &time;
     forecast.metric_count = 1;
     forecast.note_count = 0;
     ft_results results = {.items = &forecast, .count = 1};
-    ft_model_results view = made.view;
+    ft_model_results view = example.entry;
     ft_flow *flow;
     view.results = &results;
     assert_int_equal(ft_flow_from_result(&view, 0, &flow, NULL), FT_OK);
@@ -153,7 +153,7 @@ static void test_no_time(void **state) {
     (void)state;
     ft_flow *flow = NULL;
     ft_error error;
-    assert_int_equal(ft_flow_from_result(&made.view, 1, &flow, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_flow_from_result(&example.entry, 1, &flow, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "its data sheet lacks the bandwidth"));
 }
 
@@ -174,7 +174,7 @@ static void test_times_of_operators(void **state) {
     const ft_cost_options options = ft_cost_options_default();
     ft_times *times = times_of("name,time_us\nconv,7\nrelu,2\n");
     assert_int_equal(ft_rules_open("torch-eager", &rules, NULL), FT_OK);
-    assert_int_equal(ft_flow_from_model(made.model, NULL, rules, &options, &flow, NULL), FT_OK);
+    assert_int_equal(ft_flow_from_model(example.model, NULL, rules, &options, &flow, NULL), FT_OK);
     assert_int_equal(ft_flow_set_times(flow, times, false, NULL), FT_OK);
     uint32_t count;
     const ft_flow_kernel *k = ft_flow_kernels(flow, &count);
@@ -189,8 +189,8 @@ static void test_times_of_operators(void **state) {
 }
 
 static const char *op_name(uint32_t op) {
-    const ft_op *ops = ft_graph_ops(made.model);
-    return ops[op].name[0] != '\0' ? ops[op].name : ft_graph_tensors(made.model)[ops[op].outputs[0]].name;
+    const ft_op *ops = ft_graph_ops(example.model);
+    return ops[op].name[0] != '\0' ? ops[op].name : ft_graph_tensors(example.model)[ops[op].outputs[0]].name;
 }
 
 static void test_kernels_of_a_table(void **state) {
@@ -210,7 +210,7 @@ static void test_kernels_of_a_table(void **state) {
     snprintf(text, sizeof text, "kernel,operators,time_us\nfirst,\"%s+%s\",5\nsecond,\"%s\",1\n", quoted[0], quoted[1],
              quoted[4]);
     ft_times *times = times_of(text);
-    if (ft_flow_from_table(made.model, NULL, times, &options, &flow, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_flow_from_table(example.model, NULL, times, &options, &flow, &error) != FT_OK) fail_msg("%s", error.message);
     assert_float_equal(iteration(flow, FT_INFER), 6, 1e-12);
     uint32_t count;
     const ft_flow_kernel *k = ft_flow_kernels(flow, &count);
@@ -224,7 +224,7 @@ static void test_kernels_of_a_table(void **state) {
     snprintf(text, sizeof text, "kernel,operators,time_us\nsecond,\"%s\",1\nfirst,\"%s+%s\",5\n", quoted[4], quoted[0],
              quoted[1]);
     times = times_of(text);
-    assert_int_equal(ft_flow_from_table(made.model, NULL, times, &options, &flow, &error), FT_OK);
+    assert_int_equal(ft_flow_from_table(example.model, NULL, times, &options, &flow, &error), FT_OK);
     k = ft_flow_kernels(flow, &count);
     assert_string_equal(k[0].type, "first");
     assert_string_equal(k[3].type, "second");
@@ -232,7 +232,7 @@ static void test_kernels_of_a_table(void **state) {
     ft_flow_free(flow);
     ft_times_free(times);
     times = times_of("kernel,operators,time_us\nx,nowhere,1\n");
-    assert_int_equal(ft_flow_from_table(made.model, NULL, times, &options, &flow, &error), FT_ERR_GRAPH);
+    assert_int_equal(ft_flow_from_table(example.model, NULL, times, &options, &flow, &error), FT_ERR_GRAPH);
     assert_string_equal(error.message, "t.csv: line 2: the model has no operator 'nowhere'");
     ft_times_free(times);
 }
@@ -240,13 +240,13 @@ static void test_kernels_of_a_table(void **state) {
 static void test_memory_runs_out(void **state) {
     (void)state;
     for (uint32_t whole = 0; whole < 2; whole++) {
-        ft_result forecast = made.items[2];
-        ft_metric_result time = made.metrics[2][MADE_TIME];
+        ft_result forecast = example.items[2];
+        ft_metric_result time = example.metrics[2][EXAMPLE_TIME];
         if (whole == 1) time.part_count = 0;
         forecast.metrics = &time;
         forecast.metric_count = 1;
         ft_results results = {.items = &forecast, .count = 1};
-        ft_model_results view = made.view;
+        ft_model_results view = example.entry;
         view.results = &results;
         for (long n = 0;; n++) {
             ft_flow *flow = NULL;
@@ -265,13 +265,13 @@ static void test_memory_runs_out(void **state) {
 
 static int begin(void **state) {
     (void)state;
-    made_forecast_init(&made);
+    example_results_init(&example);
     return 0;
 }
 
 static int end(void **state) {
     (void)state;
-    made_forecast_free(&made);
+    example_results_free(&example);
     return 0;
 }
 

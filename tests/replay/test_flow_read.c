@@ -11,7 +11,7 @@
 
 #include "replay/flow.h"
 #include "support/failing.h"
-#include "support/made_flow.h"
+#include "support/flow_csv.h"
 
 static const char executor[] = "{\"nodes\": [\n"
                                "{\"op\": \"null\", \"name\": \"data\", \"inputs\": []},\n"
@@ -38,7 +38,7 @@ static const ft_flow_kernel *kernels_of(const ft_flow *flow) {
 
 static void test_executor(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(executor);
+    ft_flow *flow = flow_from_csv(executor);
     uint32_t count;
     const ft_flow_kernel *kernels = ft_flow_kernels(flow, &count);
     assert_int_equal(count, 3);
@@ -57,7 +57,7 @@ static void test_executor(void **state) {
 
 static void test_times_by_name_and_function(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(executor);
+    ft_flow *flow = flow_from_csv(executor);
     ft_times *times = times_of("name,time_us\ntvmgen_default_fused_nn_conv2d,40\ndense,2\nextra,1\n");
     assert_int_equal(ft_flow_set_times(flow, times, true, NULL), FT_OK);
     assert_float_equal(kernels_of(flow)[0].time_us, 40, 0);
@@ -71,7 +71,7 @@ static void test_times_by_name_and_function(void **state) {
 
 static void test_missing_times_are_medians_and_noted(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(executor);
+    ft_flow *flow = flow_from_csv(executor);
     ft_times *times = times_of("name,time_us\nconv,40\ndense,0\n");
     ft_error error;
     assert_int_equal(ft_flow_set_times(flow, times, true, &error), FT_ERR_USAGE);
@@ -122,7 +122,7 @@ static void test_memory_runs_out(void **state) {
     }
     ft_times *times = times_of("name,time_us\nconv,40\ndense,0\nextra,1\n");
     for (long n = 0;; n++) {
-        ft_flow *flow = made_flow(executor);
+        ft_flow *flow = flow_from_csv(executor);
         failing_start(n);
         ft_status status = ft_flow_set_times(flow, times, false, NULL);
         bool is_failed = failing_stop();

@@ -12,7 +12,7 @@
 
 #include "replay/schedule.h"
 #include "support/failing.h"
-#include "support/made_flow.h"
+#include "support/flow_csv.h"
 
 enum { FLOWS = 60 };
 
@@ -24,7 +24,7 @@ static ft_replay play(const ft_flow *flow, const ft_replay_options *options) {
 }
 
 static double length_of(const char *csv, const char *engines, ft_order order) {
-    ft_flow *flow = made_flow(csv);
+    ft_flow *flow = flow_from_csv(csv);
     ft_replay_options options = ft_replay_options_default();
     options.engines = engines;
     options.order = order;
@@ -48,7 +48,7 @@ static void test_diamond(void **state) {
 
 static void test_sums_of_a_replay(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(diamond);
+    ft_flow *flow = flow_from_csv(diamond);
     ft_replay_options options = ft_replay_options_default();
     options.engines = "e:x;f:y";
     options.gaps = "f=3";
@@ -84,7 +84,7 @@ static void test_priorities_and_phases(void **state) {
     (void)state;
     static const char csv[] = "name,time_us,after,phase,priority\nu,1,,update,-9\nb,1,,backward,\nf,1,,forward,7\n"
                               "g,1,,forward,-7\n";
-    ft_flow *flow = made_flow(csv);
+    ft_flow *flow = flow_from_csv(csv);
     ft_replay_options options = ft_replay_options_default();
     ft_replay r = play(flow, &options);
     assert_string_equal(r.events[0].name, "g");
@@ -97,7 +97,7 @@ static void test_priorities_and_phases(void **state) {
 
 static void test_gaps_delay_the_next(void **state) {
     (void)state;
-    ft_flow *flow = made_flow("name,time_us,after\na,10,\nb,10,\nc,10,\n");
+    ft_flow *flow = flow_from_csv("name,time_us,after\na,10,\nb,10,\nc,10,\n");
     ft_replay_options options = ft_replay_options_default();
     options.gaps = "2";
     ft_replay r = play(flow, &options);
@@ -126,7 +126,7 @@ static ft_replay train(const ft_flow *flow, uint32_t workers, uint64_t bucket, b
 
 static void test_training(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(chain);
+    ft_flow *flow = flow_from_csv(chain);
     ft_replay r = train(flow, 1, 1, false);
     assert_float_equal(r.iteration_us, 900, 1e-9);
     assert_float_equal(r.phase_us[FT_REPLAY_BACKWARD], 600, 1e-9);
@@ -139,7 +139,7 @@ static void test_training(void **state) {
 
 static void test_exchange(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(chain);
+    ft_flow *flow = flow_from_csv(chain);
     double one = ring_time_us(8000000, 2, 5, 80e9), all = ring_time_us(24000000, 2, 5, 80e9);
     assert_float_equal(one, 2 * (5 + 50), 1e-9);
     ft_replay each = train(flow, 2, 1, false), whole = train(flow, 2, UINT64_MAX, false),
@@ -162,7 +162,7 @@ static void test_exchange(void **state) {
 
 static void test_workers_without_gradients_are_noted(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(diamond);
+    ft_flow *flow = flow_from_csv(diamond);
     ft_replay r = train(flow, 2, 1, false);
     assert_float_equal(r.exposed_us, 0, 1e-9);
     assert_int_equal(r.note_count, 3);
@@ -181,7 +181,7 @@ static void test_ring(void **state) {
 
 static void test_invalid_options(void **state) {
     (void)state;
-    ft_flow *flow = made_flow(chain), *whole = made_flow("name,time_us,after,phase\na,1,,backward\n");
+    ft_flow *flow = flow_from_csv(chain), *whole = flow_from_csv("name,time_us,after,phase\na,1,,backward\n");
     ft_replay replay = {0};
     ft_error error;
     ft_replay_options options = ft_replay_options_default();
@@ -199,7 +199,7 @@ static void test_invalid_options(void **state) {
     assert_non_null(strstr(error.message, "runs 'a' kernels"));
     ft_flow_free(flow);
     ft_flow_free(whole);
-    flow = made_flow("name,time_us,after,engine\na,1,,dma\n");
+    flow = flow_from_csv("name,time_us,after,engine\na,1,,dma\n");
     assert_int_equal(ft_replay_run(flow, &options, &replay, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "runs on engine 'dma'"));
     ft_flow_free(flow);

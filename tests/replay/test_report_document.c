@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "support/failing.h"
-#include "support/made_flow.h"
+#include "support/flow_csv.h"
 #include "support/schema.h"
 
 static const char csv[] =
@@ -24,7 +24,7 @@ static ft_model_replays view;
 static int begin(void **state) {
     (void)state;
     ft_replay_options options = ft_replay_options_default();
-    flow = made_flow(csv);
+    flow = flow_from_csv(csv);
     options.mode = FT_TRAIN;
     options.engines = "mme:conv;tpc:*";
     options.gaps = "tpc=1";

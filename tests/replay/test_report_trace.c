@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/flow_csv.h"
 #include "support/folder.h"
-#include "support/made_flow.h"
 
 static ft_flow *flow;
 static ft_replay replays[2];

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "foretell/foretell.h"
-#include "nn/tree/boost_internal.h"
 #include "nn/math/gemm.h"
+#include "nn/tree/boost_internal.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 
@@ -98,7 +98,7 @@ static void predict(void) {
 }
 
 static double work_and_bytes(const ft_graph *bound, const char *device) {
-    ft_op_cost cost = made_cost(bound);
+    ft_op_cost cost = synth_cost(bound);
     double time = 1 + 1e-3 * (double)cost.forward.macs + 2e-3 * (double)cost.forward.read_bytes;
     return device[0] == 'a' ? time : 7 * time;
 }
@@ -106,7 +106,7 @@ static double work_and_bytes(const ft_graph *bound, const char *device) {
 static void train(const char *family, const char *config) {
     void *folder = NULL;
     folder_enter(&folder);
-    fitted f = fit_made(family, work_and_bytes, config);
+    fitted f = fit_synth(family, work_and_bytes, config);
     fitted_free(&f);
     folder_leave(&folder);
 }

@@ -1,4 +1,4 @@
-/* factor_model.c - see factor_model.h. */
+/* factor_model.c - a factor for each device times the number of operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

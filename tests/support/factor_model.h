@@ -1,5 +1,5 @@
-/* factor_model.h - the model of families that are made for tests: a factor for each device, times the operators of the
- * graph. How they are fitted is the test's business. */
+/* factor_model.h - the model of families that tests define: a factor for each device times the number of operators.
+ * Each test has its own fit. */
 #ifndef TESTS_FACTOR_MODEL_H
 #define TESTS_FACTOR_MODEL_H
 
@@ -19,10 +19,10 @@ ft_status factor_load(const json_t *params, const float *block, size_t count, co
 ft_status factor_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
 void factor_free(void *model);
 
-/* The model as a predictor that was opened from its bytes. */
+/* Encodes the model and opens it as a predictor. */
 ft_predictor *factor_open(const predictor_description *about, const family *f, const void *m);
 
-/* Makes `only`, which must outlive the tests, the only family of this process. */
+/* Replaces the families of this process by `only`, which must outlive the tests. */
 void use_only_family(const family *only);
 
 #endif

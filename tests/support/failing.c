@@ -1,4 +1,4 @@
-/* failing.c - stands between the library and malloc in test programs. */
+/* failing.c - wraps the allocation functions of test programs. */
 #include "support/failing.h"
 
 void *__real_malloc(size_t size);
@@ -10,7 +10,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
-static long left = -1; /* allocations until the one that fails; -1: none will */
+static long left = -1; /* allocations before the one that fails; -1: none fails */
 static bool has_failed;
 
 void failing_start(long n) {

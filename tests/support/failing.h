@@ -1,7 +1,7 @@
-/* failing.h - memory that runs out when a test wants it to.
+/* failing.h - makes chosen allocations fail, to test the handling of exhausted memory.
  *
  * Test programs are linked so that malloc, calloc, realloc and aligned_alloc of the library go through failing.c
- * (-Wl,--wrap). The usual loop lets each allocation of an operation fail in turn:
+ * (-Wl,--wrap). The usual loop makes each allocation of an operation fail in turn:
  *
  *     for (long n = 0;; n++) {
  *         failing_start(n);
@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Lets the n-th allocation from now on fail, once. Not for threads. */
+/* Makes the n-th allocation from now on fail, once. Not for threads. */
 void failing_start(long n);
-/* Ends it; true when an allocation did fail. */
+/* Stops; returns whether an allocation failed. */
 bool failing_stop(void);
 
 #endif

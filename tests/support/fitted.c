@@ -1,4 +1,4 @@
-/* fitted.c - a family fitted to a made-up data set. */
+/* fitted.c - a family fitted to a synthetic data set. */
 #include "support/fitted.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static buf encode(const fitted *f, const void *m) {
     return bytes;
 }
 
-/* Fits, and opens what was saved. */
+/* Fits, saves and opens. */
 static void fit_and_open(fitted *f, const char *config) {
     ft_error error;
     if (fit(f, NULL, config, &f->model, &error) != FT_OK) fail_msg("%s", error.message);
@@ -70,16 +70,16 @@ static void fit_and_open(fitted *f, const char *config) {
     buf_free(&bytes);
 }
 
-fitted fit_made(const char *name, made_rule *rule, const char *config) {
+fitted fit_synth(const char *name, synth_rule *rule, const char *config) {
     fitted f = {.family = family_find(name)};
     assert_non_null(f.family);
-    f.data = made_data("data", FITTED_NETWORKS, fitted_devices, FITTED_DEVICES, rule);
+    f.data = synth_data("data", FITTED_NETWORKS, fitted_devices, FITTED_DEVICES, rule);
     f.rows = fitted_rows(f.data, &f.set);
     fit_and_open(&f, config);
     return f;
 }
 
-void fitted_again(fitted *f, const char *config) {
+void fitted_refit(fitted *f, const char *config) {
     ft_predictor_free(f->opened);
     f->family->free(f->model);
     fit_and_open(f, config);
@@ -95,15 +95,15 @@ void fitted_free(fitted *f) {
 
 static void check_parts(const model_output *p, const ft_graph *bound) {
     double sum = 0;
-    uint8_t *seen = calloc(ft_graph_op_count(bound), 1);
-    assert_non_null(seen);
+    uint8_t *use_count = calloc(ft_graph_op_count(bound), 1);
+    assert_non_null(use_count);
     for (uint32_t i = 0; i < p->part_count; i++) {
         sum += p->parts[i].value;
         assert_non_null(p->parts[i].type);
         assert_true(p->parts[i].value >= 0);
-        for (uint32_t k = 0; k < p->parts[i].op_count; k++) assert_int_equal(seen[p->parts[i].ops[k]]++, 0);
+        for (uint32_t k = 0; k < p->parts[i].op_count; k++) assert_int_equal(use_count[p->parts[i].ops[k]]++, 0);
     }
-    free(seen);
+    free(use_count);
     if (p->part_count > 0) assert_true(fabs(sum - p->value) <= 1e-9 * p->value);
 }
 
@@ -117,11 +117,12 @@ static void check_row(const fitted *f, const fit_row *row, double tolerance) {
     model_view_init(&s, graph.bound, &request);
     arena memory;
     arena_init(&memory, 1 << 24);
-    target_device where = predictor_target(f->opened, row->device);
+    target_device target = predictor_target(f->opened, row->device);
     model_output whole, split, again;
-    assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &where, &memory, false}, &whole, &error), FT_OK);
-    assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &where, &memory, true}, &split, &error), FT_OK);
-    assert_int_equal(predictor_predict(f->opened, &(predict_input){&s, &where, &memory, true}, &again, &error), FT_OK);
+    assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &target, &memory, false}, &whole, &error),
+                     FT_OK);
+    assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &target, &memory, true}, &split, &error), FT_OK);
+    assert_int_equal(predictor_predict(f->opened, &(predict_input){&s, &target, &memory, true}, &again, &error), FT_OK);
     if (!(fabs(whole.value / row->label - 1) <= tolerance))
         fail_msg("record %u on %s: %g instead of %g", row->record, record->device, whole.value, row->label);
     assert_true(whole.value == split.value && split.value == again.value && split.spread == again.spread);
@@ -157,23 +158,23 @@ void fitted_check_threads(const fitted *f, const char *config) {
     buf_free(&expected);
 }
 
-/* --- Stopping and going on ----------------------------------------------------------------------------------- */
+/* --- Cancelling and resuming --------------------------------------------------------------------------------- */
 
-/* Stands in for a run folder. */
-typedef struct kept {
-    double stop_at; /* share of the work at which it asks to stop */
+/* In place of a run folder. */
+typedef struct saved_state {
+    double stop_at; /* share of the work at which the fit is cancelled */
     buf state;
     uint32_t saves;
-} kept;
+} saved_state;
 
 static bool on_progress(void *user, double done_ratio, const char *what) {
     (void)what;
-    return done_ratio < ((const kept *)user)->stop_at;
+    return done_ratio < ((const saved_state *)user)->stop_at;
 }
 
 static ft_status on_save(void *user, const void *state, size_t size, ft_error *error) {
     (void)error;
-    kept *k = user;
+    saved_state *k = user;
     buf_free(&k->state);
     buf_add(&k->state, state, size);
     k->saves++;
@@ -182,12 +183,12 @@ static ft_status on_save(void *user, const void *state, size_t size, ft_error *e
 }
 
 static const void *on_load(void *user, size_t *size) {
-    const kept *k = user;
+    const saved_state *k = user;
     *size = k->state.length;
     return k->state.data;
 }
 
-static ft_status fit_some(const fitted *f, const json_t *config, kept *k, void **m, ft_error *error) {
+static ft_status fit_some(const fitted *f, const json_t *config, saved_state *k, void **m, ft_error *error) {
     fit_context context = {
         .config = config, .seed = 5, .user = k, .progress = on_progress, .save = on_save, .load = on_load};
     return f->family->fit(&f->set, &context, m, error);
@@ -196,7 +197,7 @@ static ft_status fit_some(const fitted *f, const json_t *config, kept *k, void *
 void fitted_check_resume(const fitted *f, const char *config, uint32_t points) {
     json_t *settings = parse(config);
     buf expected = encode(f, f->model);
-    kept k = {.stop_at = 0};
+    saved_state k = {.stop_at = 0};
     uint32_t stops = 0, resumed = 0;
     void *m = NULL;
     ft_error error;
@@ -241,8 +242,8 @@ static ft_status fit_save_load(const family *f, const fit_set *set) {
     return status;
 }
 
-void fitted_check_memory(const char *name, made_rule *rule) {
-    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, rule);
+void fitted_check_memory(const char *name, synth_rule *rule) {
+    ft_dataset *data = synth_data("small", 2, fitted_devices, FITTED_DEVICES, rule);
     fit_set set;
     fit_row *rows = fitted_rows(data, &set);
     const family *f = family_find(name);
@@ -278,7 +279,7 @@ void fitted_refuses(const fitted *f, const char *params, int floats, const char 
     assert_int_equal(f->family->save(f->model, &own, &block, &error), FT_OK);
     if (floats > 0) assert_true(float_block_add(&block, more, (size_t)floats));
     size_t count = floats < 0 ? block.count - (size_t)-floats : block.count;
-    float *exact = malloc(count * sizeof *exact + 1); /* so that sanitizers see a step too far */
+    float *exact = malloc(count * sizeof *exact + 1); /* so that sanitizers catch a read past the end */
     assert_non_null(exact);
     memcpy(exact, block.items, count * sizeof *exact);
     ft_status status =

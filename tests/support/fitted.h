@@ -1,9 +1,9 @@
-/* fitted.h - a family fitted to a made-up data set, for the tests of families. Whatever fails stops the test. */
+/* fitted.h - a family fitted to a synthetic data set, and checks that every family must pass. */
 #ifndef TESTS_FITTED_H
 #define TESTS_FITTED_H
 
 #include "predictor/core/predictor.h"
-#include "support/made_data.h"
+#include "support/synth_data.h"
 
 typedef struct fitted {
     ft_dataset *data;
@@ -21,25 +21,25 @@ extern const char *const fitted_devices[FITTED_DEVICES]; /* "adreno-640", "corte
 fit_row *fitted_rows(const ft_dataset *data, fit_set *set);
 
 /* Fits a family to FITTED_NETWORKS networks on both devices. `config` is JSON, or NULL. */
-fitted fit_made(const char *name, made_rule *rule, const char *config);
-/* The same with another configuration. */
-void fitted_again(fitted *f, const char *config);
+fitted fit_synth(const char *name, synth_rule *rule, const char *config);
+/* Fits again with another configuration. */
+void fitted_refit(fitted *f, const char *config);
 void fitted_free(fitted *f);
 
-/* Checks every row: the value is within `tolerance` of the label, the loaded model says the same to the bit, and
- * parts, when there are some, add up and have every operator at most once. */
+/* Checks every row: the value is within `tolerance` of the label, the loaded model predicts the same bits, and parts,
+ * if any, add up and have every operator at most once. */
 void fitted_check(const fitted *f, double tolerance);
-/* The same bytes come out of fits on no, one and three threads. */
+/* Fits on no, one and three threads give the same bytes. */
 void fitted_check_threads(const fitted *f, const char *config);
-/* Stopped wherever it can be, taken up again from what it kept and stopped again, the fit ends in the same bytes; what
- * it kept, cut short, is refused. `points`: how many stops to try. */
+/* A fit that is cancelled at up to `points` points and resumed each time from its saved state gives the same bytes; a
+ * truncated state is refused. */
 void fitted_check_resume(const fitted *f, const char *config, uint32_t points);
 /* Each allocation of fitting, saving and loading fails in turn, on a few networks. */
-void fitted_check_memory(const char *name, made_rule *rule);
-/* The family refuses a setting that it does not know, and a device without rows. */
+void fitted_check_memory(const char *name, synth_rule *rule);
+/* The family refuses an unknown setting, and a device without rows. */
 void fitted_check_refusals(const fitted *f);
-/* A changed model is refused: `params` (JSON; NULL: its own) and `floats` more or fewer than its own; `part` is in the
- * message. */
+/* Loading a changed model fails with a message that has `part`: `params` (JSON; NULL: unchanged), and `floats` more or
+ * fewer floats. */
 void fitted_refuses(const fitted *f, const char *params, int floats, const char *part);
 
 #endif

@@ -1,4 +1,4 @@
-/* flatbuild.c - writes FlatBuffers, for tests. The layout is told in src/read/tflite/flatbuf.c. */
+/* flatbuild.c - writes FlatBuffers, for tests. src/read/tflite/flatbuf.c explains the layout. */
 #include "support/flatbuild.h"
 
 #include <assert.h>
@@ -44,7 +44,7 @@ size_t flatbuild_table(flatbuild *b, uint32_t fields) {
     return table;
 }
 
-/* Marks the field as present, and gives its place. */
+/* Marks the field as present, and returns its offset. */
 static size_t place(flatbuild *b, size_t table, uint32_t field) {
     size_t vtable = table - load(b, table, 4);
     assert(4 + 2 * (uint64_t)field < load(b, vtable, 2));

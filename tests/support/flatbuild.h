@@ -1,7 +1,7 @@
-/* flatbuild.h - writes FlatBuffers, for tests: from the front to the back, parents before children.
+/* flatbuild.h - writes FlatBuffers for tests, front to back, parents before children.
  *
- * Every field of a table takes 8 bytes, which wastes space and saves thinking about alignment. Offsets into the
- * buffer stand for what was written; they stay valid as it grows. Memory failures abort the test. */
+ * Every field of a table takes 8 bytes, which wastes space but makes alignment trivial. Items are named by
+ * their offset, which stays valid as the buffer grows. Out of memory aborts the test program. */
 #ifndef SUPPORT_FLATBUILD_H
 #define SUPPORT_FLATBUILD_H
 

@@ -16,16 +16,16 @@
 #include "base/input.h"
 #include "base/outfile.h"
 
-/* In memory where there is such a place: files are flushed to the disk, which takes long when others use it. */
-static const char *where(void) {
+/* In memory where possible: flushing files to a busy disk is slow. */
+static const char *template_path(void) {
     return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm/foretell-test-XXXXXX" : "/tmp/foretell-test-XXXXXX";
 }
 
-/* Where the test began: others of the same program may read files from there. */
+/* The working folder before; tests of the same program may read files from there. */
 static char *before;
 
 int folder_enter(void **state) {
-    char *folder = strdup(where());
+    char *folder = strdup(template_path());
     before = getcwd(NULL, 0);
     if (before == NULL || folder == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
     *state = folder;

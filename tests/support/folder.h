@@ -1,15 +1,15 @@
-/* folder.h - an empty folder of its own for a test that writes files. */
+/* folder.h - a temporary working folder for tests that write files. */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
-/* Setup and teardown of cmocka: *state is the name of the folder, which is the working folder meanwhile. Of a test, or
- * of a group of tests. */
+/* Setup and teardown of cmocka, of a test or of a group: *state is the path of the folder, which is the working folder
+ * in between. */
 int folder_enter(void **state);
 int folder_leave(void **state);
 
-/* How many entries a folder has, those that begin with a dot left out; -1 when there is no such folder. */
+/* The number of entries of a folder, without those that begin with a dot; -1 when there is no such folder. */
 int folder_count(const char *folder);
-/* The file holds exactly this text. */
+/* Fails the test unless the file holds exactly this text. */
 void folder_expect(const char *path, const char *text);
 
 #endif

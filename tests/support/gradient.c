@@ -36,7 +36,7 @@ static tensor *weigh(tape *t, tensor *x) {
     return nn_sum(t, nn_mul(t, x, tape_input(t, x->rows, x->cols, weights)));
 }
 
-/* The same in double: differences of floats would drown in rounding. */
+/* The same in double: in float, rounding errors would exceed the differences. */
 static double value(tape *t, gradient_case *make, const void *user) {
     tape_begin(t, TAPE_TRAIN, SEED, 0);
     tensor *x = make(t, user);
@@ -125,7 +125,6 @@ void gradient_check_train_only(params *p, gradient_case *make, const void *user,
     params_free(p);
 }
 
-/* A tape whose memory ends after `limit` bytes has to fail without harm, wherever that is. */
 void gradient_check_memory(params *p, gradient_case *make, const void *user) {
     bool is_enough = false;
     for (size_t limit = 0; !is_enough; limit += 64) {

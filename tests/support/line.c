@@ -1,4 +1,4 @@
-/* line.c - see line.h. */
+/* line.c - a network of one weight and one bias. */
 #include "support/line.h"
 
 #include <math.h>
@@ -16,13 +16,13 @@ void line_init(line *l, uint64_t seed) {
 }
 
 void line_free(line *l) {
-    descent_close(&l->way);
+    descent_close(&l->steps);
     params_free(&l->values);
 }
 
 ft_status line_begin(line *l, uint32_t steps, uint64_t seed, ft_error *error) {
     descent_options options = {.rate = 0.2, .steps = steps, .parts = LINE_PARTS, .seed = seed};
-    return descent_open(&l->way, &l->values, &options, error);
+    return descent_open(&l->steps, &l->values, &options, error);
 }
 
 static tensor *part_loss(void *user, tape *t, uint32_t part) {
@@ -33,7 +33,7 @@ static tensor *part_loss(void *user, tape *t, uint32_t part) {
 }
 
 ft_status line_step(line *l, double *loss, ft_error *error) {
-    return descent_step(&l->way, LINE_PARTS, part_loss, l, loss, error);
+    return descent_step(&l->steps, LINE_PARTS, part_loss, l, loss, error);
 }
 
 double line_error(const line *l) {

@@ -1,4 +1,4 @@
-/* line.h - the smallest network there is, on its way to y = 2 x + 1: for tests of what trains networks. */
+/* line.h - a network of one weight and one bias that is trained to y = 2 x + 1, for tests of training. */
 #ifndef TESTS_LINE_H
 #define TESTS_LINE_H
 
@@ -11,14 +11,14 @@ typedef struct line {
     params values;
     layer_linear layer;
     float x[LINE_PARTS][LINE_ROWS], y[LINE_PARTS][LINE_ROWS];
-    descent way;
+    descent steps;
 } line;
 
 void line_init(line *l, uint64_t seed);
-void line_free(line *l); /* the descent, if open, first */
+void line_free(line *l); /* closes the descent, if open */
 ft_status line_begin(line *l, uint32_t steps, uint64_t seed, ft_error *error);
 ft_status line_step(line *l, double *loss, ft_error *error);
-/* How far slope and intercept are off, together. */
+/* The absolute errors of slope and intercept, summed. */
 double line_error(const line *l);
 
 #endif

@@ -10,13 +10,13 @@
 static const int8_t weights[1152];
 static const int32_t bias[32];
 
-const made_model npu_mobilenet_head = {
+const lite_model npu_mobilenet_head = {
     .version = 3,
-    MADE_CODES({.builtin = B_QUANTIZE}, {.builtin = B_CONV_2D}, {.builtin = B_DEPTHWISE_CONV_2D}),
-    MADE_BUFFERS({NULL, 0, false, 0}, {weights, 16 * 27, false, 0}, {bias, 64, false, 0}, {weights, 144, false, 0},
+    LITE_CODES({.builtin = B_QUANTIZE}, {.builtin = B_CONV_2D}, {.builtin = B_DEPTHWISE_CONV_2D}),
+    LITE_BUFFERS({NULL, 0, false, 0}, {weights, 16 * 27, false, 0}, {bias, 64, false, 0}, {weights, 144, false, 0},
                  {bias, 64, false, 0}, {weights, 512, false, 0}, {bias, 128, false, 0}),
-    MADE_SUBGRAPHS(
-        {MADE_TENSORS({.name = "x", .type = T_UINT8, .rank = 4, .dims = {1, 224, 224, 3}},
+    LITE_SUBGRAPHS(
+        {LITE_TENSORS({.name = "x", .type = T_UINT8, .rank = 4, .dims = {1, 224, 224, 3}},
                       {.name = "q", .type = T_INT8, .rank = 4, .dims = {1, 224, 224, 3}},
                       {.name = "w1", .type = T_INT8, .rank = 4, .dims = {16, 3, 3, 3}, .buffer = 1},
                       {.name = "b1", .type = T_INT32, .rank = 1, .dims = {16}, .buffer = 2},
@@ -27,23 +27,23 @@ const made_model npu_mobilenet_head = {
                       {.name = "w3", .type = T_INT8, .rank = 4, .dims = {32, 1, 1, 16}, .buffer = 5},
                       {.name = "b3", .type = T_INT32, .rank = 1, .dims = {32}, .buffer = 6},
                       {.name = "c3", .type = T_INT8, .rank = 4, .dims = {1, 112, 112, 32}}),
-         MADE_IN(0), MADE_OUT(10),
-         MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)}, {.code = 1, MADE_IN(1, 2, 3), MADE_OUT(4), NPU_CONV(2)},
-                  {.code = 2, MADE_IN(4, 5, 6), MADE_OUT(7), NPU_DEPTHWISE},
-                  {.code = 1, MADE_IN(7, 8, 9), MADE_OUT(10), NPU_CONV(1)})}),
+         LITE_IN(0), LITE_OUT(10),
+         LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1)}, {.code = 1, LITE_IN(1, 2, 3), LITE_OUT(4), NPU_CONV(2)},
+                  {.code = 2, LITE_IN(4, 5, 6), LITE_OUT(7), NPU_DEPTHWISE},
+                  {.code = 1, LITE_IN(7, 8, 9), LITE_OUT(10), NPU_CONV(1)})}),
 };
 
-const made_model npu_softmax = {
+const lite_model npu_softmax = {
     .version = 3,
-    MADE_CODES({.builtin = B_SOFTMAX}),
-    MADE_BUFFERS({NULL, 0, false, 0}),
-    MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_INT8, .rank = 2, .dims = {1, 10}},
+    LITE_CODES({.builtin = B_SOFTMAX}),
+    LITE_BUFFERS({NULL, 0, false, 0}),
+    LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = T_INT8, .rank = 2, .dims = {1, 10}},
                                  {.name = "y", .type = T_INT8, .rank = 2, .dims = {1, 10}}),
-                    MADE_IN(0), MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})}),
+                    LITE_IN(0), LITE_OUT(1), LITE_OPS({.code = 0, LITE_IN(0), LITE_OUT(1)})}),
 };
 
-npu_model npu_model_read(const made_model *model) {
-    npu_model m = {.graph = made_read(model)};
+npu_model npu_model_read(const lite_model *model) {
+    npu_model m = {.graph = lite_read(model)};
     ft_error error;
     if (ft_graph_bind(m.graph, NULL, &m.bound, &error) != FT_OK) fail_msg("%s", error.message);
     arena_init(&m.memory, UINT64_MAX);

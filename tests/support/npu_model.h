@@ -1,4 +1,4 @@
-/* npu_model.h - small quantised networks, as accelerators see them, for tests. Whatever fails stops the test. */
+/* npu_model.h - small quantised networks and their estimates on an NPU. Failures fail the test. */
 #ifndef SUPPORT_NPU_MODEL_H
 #define SUPPORT_NPU_MODEL_H
 
@@ -43,13 +43,13 @@ typedef struct npu_model {
     npu_net net;
 } npu_model;
 
-npu_model npu_model_read(const made_model *model);
+npu_model npu_model_read(const lite_model *model);
 npu_estimate npu_model_estimate(npu_model *m, const char *device);
 void npu_model_free(npu_model *m);
 
 /* The head of a MobileNet: QUANTIZE, CONV_2D, DEPTHWISE_CONV_2D, CONV_2D on 224x224x3. */
-extern const made_model npu_mobilenet_head;
+extern const lite_model npu_mobilenet_head;
 /* SOFTMAX of ten classes. */
-extern const made_model npu_softmax;
+extern const lite_model npu_softmax;
 
 #endif

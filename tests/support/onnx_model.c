@@ -16,7 +16,7 @@ static char *text(onnx_model *m, const char *s) {
     return copy;
 }
 
-/* Grows a list of pointers by one. Lists of tests are short. */
+/* Grows a list of pointers by one; the lists are short. */
 static void append(onnx_model *m, void *items, size_t *count, void *item) {
     void **old = *(void ***)items, **longer = take(m, (*count + 1) * sizeof *longer);
     if (*count > 0) memcpy(longer, old, *count * sizeof *longer);
@@ -242,7 +242,7 @@ Onnx__NodeProto *onnx_function_node(onnx_model *m, Onnx__FunctionProto *function
     return node;
 }
 
-/* --- Looking ------------------------------------------------------------------------------------------------- */
+/* --- Lookup -------------------------------------------------------------------------------------------------- */
 
 const ft_tensor *tensor_named(const ft_graph *graph, const char *name) {
     const ft_tensor *tensors = ft_graph_tensors(graph);

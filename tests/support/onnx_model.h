@@ -1,4 +1,4 @@
-/* onnx_model.h - ONNX models for tests, put together with protobuf-c's structs and packed into bytes.
+/* onnx_model.h - ONNX models for tests, built from the structs of protobuf-c and packed into bytes.
  *
  *     onnx_model *m = onnx_model_new();
  *     onnx_input(m, m->graph, "x", ONNX_FLOAT, "N,3,8,8");
@@ -53,7 +53,7 @@ void onnx_model_free(onnx_model *m);
 void onnx_model_pack(onnx_model *m);
 /* Packs and reads; a failure is printed and stops the test. */
 ft_graph *onnx_model_read(onnx_model *m);
-/* Packs and reads what should fail; the text is in *error. */
+/* Packs and reads a model that should fail; the message is in *error. */
 ft_status onnx_model_fails(onnx_model *m, ft_error *error);
 
 /* `shape` is "2,N,4", "" for a scalar, NULL for none at all. */
@@ -84,9 +84,9 @@ Onnx__FunctionProto *onnx_function_add(onnx_model *m, const char *domain, const 
 Onnx__NodeProto *onnx_function_node(onnx_model *m, Onnx__FunctionProto *function, const char *type, const char *inputs,
                                     const char *outputs);
 
-/* --- Looking at what was read ------------------------------------------------------------------------------------ */
+/* --- The graph that was read --------------------------------------------------------------------------------- */
 
-/* By name; the test stops when there is none. */
+/* By name; the test fails when there is none. */
 const ft_tensor *tensor_named(const ft_graph *graph, const char *name);
 const ft_op *op_named(const ft_graph *graph, const char *name);
 /* The types of all operators in order, separated by spaces; lives as long as the model. */

@@ -48,7 +48,7 @@ ft_graph *model_new(void) {
     uint32_t y = tensor(g, "y", FT_ACTIVATION, -1, NULL);
     must(graph_add_input(g, x, &error), &error);
     op(g, "conv \xff\n1", "Conv", x, w, a);
-    op(g, "", "Relu", a, FT_NONE, b); /* nameless: called by its output */
+    op(g, "", "Relu", a, FT_NONE, b); /* without a name: reports use the name of its output */
     op(g, "odd;one", "Mystery", b, FT_NONE, c);
     op(g, "flat", "Flatten", c, FT_NONE, d);
     op(g, "gr\xc3\xb6\xc3\x9f\x65", "Gemm", d, v, y);

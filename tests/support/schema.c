@@ -1,4 +1,4 @@
-/* schema.c - the validator. */
+/* schema.c - a validator of JSON documents. */
 #include "support/schema.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static bool has_type(json_t *value, const char *type) {
     if (strcmp(type, "number") == 0) return json_is_number(value);
     if (strcmp(type, "boolean") == 0) return json_is_boolean(value);
     if (strcmp(type, "null") == 0) return json_is_null(value);
-    fail_msg("the schema knows a type '%s'", type);
+    fail_msg("the schema has the unknown type '%s'", type);
     return false;
 }
 
@@ -37,7 +37,7 @@ static bool fits_object(json_t *value, json_t *rule, const char *where) {
     const char *key;
     json_t *item;
     size_t i;
-    if (!json_is_object(value)) return true; /* "type" says whether it may be something else */
+    if (!json_is_object(value)) return true; /* the keyword "type" decides whether it may be something else */
     json_array_foreach(json_object_get(rule, "required"), i, item) {
         if (json_object_get(value, json_string_value(item)) != NULL) continue;
         print_message("%s lacks %s\n", where, json_string_value(item));
@@ -46,7 +46,7 @@ static bool fits_object(json_t *value, json_t *rule, const char *where) {
     json_object_foreach(value, key, item) {
         json_t *known = json_object_get(properties, key);
         if (known == NULL && json_is_object(others)) known = others;
-        if (known == NULL) print_message("%s has the key %s, which the schema does not know\n", where, key);
+        if (known == NULL) print_message("%s has the key %s, which is not in the schema\n", where, key);
         if (known == NULL || !schema_fits(item, known, key)) return false;
     }
     return true;
@@ -60,13 +60,13 @@ static bool fits_enum(json_t *value, json_t *choices) {
 }
 
 static bool fits_rule(json_t *value, json_t *rule, const char *word, json_t *argument, const char *where) {
-    static const char *const done_elsewhere[] = {"$schema", "title", "description", "required"};
-    for (size_t i = 0; i < sizeof done_elsewhere / sizeof done_elsewhere[0]; i++)
-        if (strcmp(word, done_elsewhere[i]) == 0) return true;
+    static const char *const ignored[] = {"$schema", "title", "description", "required"};
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        if (strcmp(word, ignored[i]) == 0) return true;
     if (strcmp(word, "type") == 0) return fits_type(value, argument);
     if (strcmp(word, "enum") == 0) return fits_enum(value, argument);
     if (strcmp(word, "properties") == 0) return fits_object(value, rule, where);
-    if (strcmp(word, "additionalProperties") == 0) /* looked at together with the properties, when there are any */
+    if (strcmp(word, "additionalProperties") == 0) /* checked together with the properties, if any */
         return json_object_get(rule, "properties") != NULL || fits_object(value, rule, where);
     if (strcmp(word, "minimum") == 0)
         return !json_is_number(value) || json_number_value(value) >= json_number_value(argument);
@@ -78,7 +78,7 @@ static bool fits_rule(json_t *value, json_t *rule, const char *word, json_t *arg
         json_array_foreach(value, i, item) if (!schema_fits(item, argument, where)) return false;
         return true;
     }
-    fail_msg("the schema uses the word '%s'", word);
+    fail_msg("the schema has the unknown keyword '%s'", word);
     return false;
 }
 
@@ -103,7 +103,7 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* Every key of the schema stands in the guide, as `key`. */
+/* Every key of the schema is in the guide, as `key`. */
 static void check_documented(json_t *rule, const char *guide, const char *path) {
     const char *key;
     json_t *item;

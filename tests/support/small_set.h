@@ -4,7 +4,7 @@
 
 #include "foretell/dataset.h"
 
-/* Writes a text file, or stops the test. */
+/* Writes a text file; a failure aborts the test program, as everywhere below. */
 void write_text(const char *path, const char *text);
 /* The whole file as a string that the caller frees. */
 char *read_text(const char *path);
@@ -20,7 +20,7 @@ ft_graph *small_graph(int width);
 /* Makes a data set of three graphs and six records with time_us and peak_bytes. */
 void make_small_set(const char *folder);
 
-/* Opens, or stops the test. */
+/* Opens a data set. */
 ft_dataset *open_set(const char *folder);
 
 #endif

@@ -14,7 +14,7 @@ static void add_ints(flatbuild *b, size_t table, uint32_t field, const int32_t *
     flatbuild_ref(b, table, field, flatbuild_vector(b, ints, count, sizeof *ints));
 }
 
-static size_t add_tensor(flatbuild *b, const made_tensor *tensor) {
+static size_t add_tensor(flatbuild *b, const lite_tensor *tensor) {
     size_t table = flatbuild_table(b, 11);
     flatbuild_int(b, table, 1, tensor->type, 1);
     flatbuild_int(b, table, 2, tensor->buffer, 4);
@@ -38,10 +38,10 @@ static size_t add_tensor(flatbuild *b, const made_tensor *tensor) {
     return table;
 }
 
-static size_t add_options(flatbuild *b, const made_op *op) {
+static size_t add_options(flatbuild *b, const lite_op *op) {
     size_t table = flatbuild_table(b, 20);
     for (uint32_t i = 0; i < op->field_count; i++) {
-        const made_field *f = &op->fields[i];
+        const lite_field *f = &op->fields[i];
         if (f->ints != NULL)
             flatbuild_ref(b, table, f->field, flatbuild_vector(b, f->ints, f->count, f->width));
         else if (f->width == 0)
@@ -52,7 +52,7 @@ static size_t add_options(flatbuild *b, const made_op *op) {
     return table;
 }
 
-static size_t add_op(flatbuild *b, const made_op *op) {
+static size_t add_op(flatbuild *b, const lite_op *op) {
     size_t table = flatbuild_table(b, 13);
     flatbuild_int(b, table, 0, op->code, 4);
     add_ints(b, table, 1, op->inputs, op->input_count);
@@ -65,7 +65,7 @@ static size_t add_op(flatbuild *b, const made_op *op) {
     return table;
 }
 
-static size_t add_subgraph(flatbuild *b, const made_subgraph *subgraph) {
+static size_t add_subgraph(flatbuild *b, const lite_subgraph *subgraph) {
     size_t table = flatbuild_table(b, 5);
     size_t tensors = flatbuild_offsets(b, subgraph->tensor_count);
     flatbuild_ref(b, table, 0, tensors);
@@ -79,7 +79,7 @@ static size_t add_subgraph(flatbuild *b, const made_subgraph *subgraph) {
     return table;
 }
 
-static size_t add_code(flatbuild *b, const made_code *code) {
+static size_t add_code(flatbuild *b, const lite_code *code) {
     size_t table = flatbuild_table(b, 4);
     flatbuild_int(b, table, 0, code->builtin < 127 ? code->builtin : 127, 1);
     if (!code->is_old) flatbuild_int(b, table, 3, code->builtin, 4);
@@ -87,17 +87,17 @@ static size_t add_code(flatbuild *b, const made_code *code) {
     return table;
 }
 
-static size_t add_buffer(flatbuild *b, const made_buffer *buffer) {
+static size_t add_buffer(flatbuild *b, const lite_buffer *buffer) {
     size_t table = flatbuild_table(b, 3);
     if (buffer->bytes != NULL && !buffer->is_outside)
         flatbuild_ref(b, table, 0, flatbuild_vector(b, buffer->bytes, buffer->size, 1));
     return table;
 }
 
-/* Puts the bytes of buffers that stand outside at the end of the file, and their places into the tables. */
-static void add_outside(flatbuild *b, const made_model *model, const size_t *tables) {
+/* Adds the bytes of outside buffers at the end of the file, and writes their offsets into the tables. */
+static void add_outside(flatbuild *b, const lite_model *model, const size_t *tables) {
     for (uint32_t i = 0; i < model->buffer_count; i++) {
-        const made_buffer *buffer = &model->buffers[i];
+        const lite_buffer *buffer = &model->buffers[i];
         if (!buffer->is_outside) continue;
         size_t at = flatbuild_vector(b, buffer->bytes, buffer->size, 1) + 4;
         uint64_t size = buffer->claimed_outside != 0 ? buffer->claimed_outside : buffer->size;
@@ -106,7 +106,7 @@ static void add_outside(flatbuild *b, const made_model *model, const size_t *tab
     }
 }
 
-static void add_external(flatbuild *b, size_t root, const made_model *model) {
+static void add_external(flatbuild *b, size_t root, const lite_model *model) {
     size_t list = flatbuild_offsets(b, 1);
     flatbuild_ref(b, root, 9, list);
     size_t table = flatbuild_table(b, 5);
@@ -115,7 +115,7 @@ static void add_external(flatbuild *b, size_t root, const made_model *model) {
     flatbuild_int(b, table, 3, (int64_t)model->external_length, 8);
 }
 
-flatbuild made_bytes(const made_model *model) {
+flatbuild lite_bytes(const lite_model *model) {
     flatbuild b;
     flatbuild_open(&b, "TFL3");
     size_t root = flatbuild_table(&b, 10);
@@ -143,35 +143,35 @@ flatbuild made_bytes(const made_model *model) {
     return b;
 }
 
-/* --- Reading them -------------------------------------------------------------------------------------------- */
+/* --- Reading ------------------------------------------------------------------------------------------------- */
 
-const read_origin made_origin = {.path = "dir/toy.tflite"};
+const read_origin lite_origin = {.path = "dir/toy.tflite"};
 
-static ft_status read_made(const made_model *model, ft_graph **graph, ft_error *error) {
-    flatbuild b = made_bytes(model);
-    ft_status status = tflite_reader.read(b.bytes, b.size, &made_origin, graph, error);
+static ft_status try_read(const lite_model *model, ft_graph **graph, ft_error *error) {
+    flatbuild b = lite_bytes(model);
+    ft_status status = tflite_reader.read(b.bytes, b.size, &lite_origin, graph, error);
     free(b.bytes);
     return status;
 }
 
-ft_graph *made_read(const made_model *model) {
+ft_graph *lite_read(const lite_model *model) {
     ft_graph *graph = NULL;
     ft_error error = {.message = ""};
-    if (read_made(model, &graph, &error) != FT_OK) fail_msg("%s", error.message);
+    if (try_read(model, &graph, &error) != FT_OK) fail_msg("%s", error.message);
     return graph;
 }
 
-void made_fails(const made_model *model, ft_status status, const char *text) {
+void lite_fails(const lite_model *model, ft_status status, const char *text) {
     ft_graph *graph = NULL;
     ft_error error = {.message = ""};
-    ft_status got = read_made(model, &graph, &error);
+    ft_status got = try_read(model, &graph, &error);
     ft_graph_free(graph);
     if (strstr(error.message, text) == NULL) fail_msg("'%s' is not in '%s'", text, error.message);
     assert_int_equal(got, status);
     assert_int_equal(strncmp(error.message, "dir/toy.tflite: ", 16), 0);
 }
 
-const ft_tensor *made_tensor_named(const ft_graph *graph, const char *name) {
+const ft_tensor *lite_tensor_named(const ft_graph *graph, const char *name) {
     for (uint32_t i = 0; i < ft_graph_tensor_count(graph); i++) {
         if (strcmp(ft_graph_tensors(graph)[i].name, name) == 0) return &ft_graph_tensors(graph)[i];
     }

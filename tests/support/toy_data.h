@@ -1,4 +1,4 @@
-/* toy_data.h - a small data set for tests: chains of operators, measured on two devices by a formula. */
+/* toy_data.h - a small data set for tests: chains of operators, with times on two devices by a formula. */
 #ifndef TESTS_TOY_DATA_H
 #define TESTS_TOY_DATA_H
 
@@ -17,10 +17,11 @@ typedef struct toy_data {
     uint32_t odd_every; /* one graph in so many, the first among them, has a setting of its own: "odd=1"; 0: none */
 } toy_data;
 
-/* Makes the folder, with the metrics time_us and peak_bytes (which is not measured unless `has_memory`). Records come
- * by graph, then by device: cortex-a76, adreno-640. Stops the program when it cannot. */
-void toy_data_make(const char *folder, const toy_data *wish);
+/* Makes a data set in `folder` with the metrics time_us and peak_bytes (NaN unless `has_memory`). Records come
+ * by graph, then by device: cortex-a76, adreno-640. Any failure aborts the
+ * test program. */
+void toy_data_make(const char *folder, const toy_data *options);
 /* The same, opened. */
-ft_dataset *toy_data_open(const char *folder, const toy_data *wish);
+ft_dataset *toy_data_open(const char *folder, const toy_data *options);
 
 #endif

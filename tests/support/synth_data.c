@@ -1,5 +1,5 @@
-/* made_data.c - small data sets of made-up networks. */
-#include "support/made_data.h"
+/* synth_data.c - data sets of synthetic networks. */
+#include "support/synth_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +8,11 @@
 
 static void must(ft_status status, const ft_error *error) {
     if (status == FT_OK) return;
-    fprintf(stderr, "made data: %s\n", error->message);
+    fprintf(stderr, "synthetic data: %s\n", error->message);
     abort();
 }
 
-ft_op_cost made_cost(const ft_graph *bound) {
+ft_op_cost synth_cost(const ft_graph *bound) {
     ft_cost_options options = ft_cost_options_default();
     ft_cost cost = {0};
     ft_error error;
@@ -40,7 +40,7 @@ static uint32_t add_pool(ft_graph *g, uint32_t x, int channels, int size) {
     return y;
 }
 
-ft_graph *made_network(uint32_t number) {
+ft_graph *synth_network(uint32_t number) {
     static const int kernels[] = {1, 3, 5};
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     int channels = 3, size = 16;
@@ -62,44 +62,44 @@ ft_graph *made_network(uint32_t number) {
     return g;
 }
 
-builder *made_begin(const char *folder) {
+builder *synth_begin(const char *folder) {
     static const char *const metrics[] = {"time_us"};
-    return made_begin_of(folder, metrics, 1);
+    return synth_begin_of(folder, metrics, 1);
 }
 
-builder *made_begin_of(const char *folder, const char *const *metrics, uint32_t count) {
+builder *synth_begin_of(const char *folder, const char *const *metrics, uint32_t count) {
     builder *b = NULL;
     ft_error error;
     must(builder_new(folder, metrics, count, &b, &error), &error);
     return b;
 }
 
-void made_add(builder *b, const made_record *made) {
-    ft_graph *graph = made_network(made->network);
+void synth_add(builder *b, const synth_record *given) {
+    ft_graph *graph = synth_network(given->network);
     ft_error error;
     uint32_t index;
     char name[32];
     must(builder_add_graph(b, graph, &index, &error), &error);
     ft_graph_free(graph);
-    snprintf(name, sizeof name, "net-%u", made->network);
+    snprintf(name, sizeof name, "net-%u", given->network);
     ft_record record = {
         .graph = index,
-        .name = made->name != NULL ? made->name : name,
-        .family = made->family,
-        .device = made->device,
-        .setting = made->setting != NULL ? made->setting : "",
-        .part = made->part != NULL ? made->part : "",
+        .name = given->name != NULL ? given->name : name,
+        .family = given->family,
+        .device = given->device,
+        .setting = given->setting != NULL ? given->setting : "",
+        .part = given->part != NULL ? given->part : "",
         .batch = 1,
         .dtype = FT_FLOAT32,
         .mode = FT_INFER,
-        .metrics = made->metrics != NULL ? made->metrics : &made->time_us,
+        .metrics = given->metrics != NULL ? given->metrics : &given->time_us,
     };
     builder_outcome outcome;
     must(builder_add_record(b, &record, &outcome, &error), &error);
     if (outcome != RECORD_ADDED) abort();
 }
 
-ft_dataset *made_end(builder *b, const char *folder) {
+ft_dataset *synth_end(builder *b, const char *folder) {
     ft_dataset *data = NULL;
     ft_error error;
     must(builder_finish(b, &error), &error);
@@ -108,21 +108,21 @@ ft_dataset *made_end(builder *b, const char *folder) {
     return data;
 }
 
-ft_dataset *made_data(const char *folder, uint32_t networks, const char *const *devices, uint32_t device_count,
-                      made_rule *rule) {
+ft_dataset *synth_data(const char *folder, uint32_t networks, const char *const *devices, uint32_t device_count,
+                       synth_rule *rule) {
     static const char *const families[] = {"one", "two", "three"};
-    builder *b = made_begin(folder);
+    builder *b = synth_begin(folder);
     for (uint32_t i = 0; i < networks; i++) {
-        ft_graph *graph = made_network(i), *bound = NULL;
+        ft_graph *graph = synth_network(i), *bound = NULL;
         ft_error error;
         must(ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, &error), &error);
         for (uint32_t d = 0; d < device_count; d++) {
-            made_record record = {.network = i, .family = families[i % 3], .device = devices[d]};
+            synth_record record = {.network = i, .family = families[i % 3], .device = devices[d]};
             record.time_us = rule(bound, devices[d]);
-            made_add(b, &record);
+            synth_add(b, &record);
         }
         ft_graph_free(bound);
         ft_graph_free(graph);
     }
-    return made_end(b, folder);
+    return synth_end(b, folder);
 }

@@ -1,4 +1,4 @@
-#include "support/made_flow.h"
+#include "support/flow_csv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "replay/flow.h"
 
-ft_flow *made_flow(const char *csv) {
+ft_flow *flow_from_csv(const char *csv) {
     ft_flow *flow = NULL;
     ft_error error;
     if (flow_read_memory(csv, strlen(csv), "flow.csv", &flow, &error) != FT_OK) fail_msg("%s", error.message);

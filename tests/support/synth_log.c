@@ -1,5 +1,5 @@
-/* made_log.c - see made_log.h. */
-#include "support/made_log.h"
+/* synth_log.c - synthetic tuning logs. */
+#include "support/synth_log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static int tile_of(uint32_t number, int direction) {
     return 1 << (direction == 0 ? number / 3 % 6 : number / 18 % 6);
 }
 
-const char *made_line(uint32_t number, double seconds) {
+const char *synth_line(uint32_t number, double seconds) {
     static char line[1024];
     int size = size_of(number);
     snprintf(line, sizeof line,
@@ -29,12 +29,12 @@ const char *made_line(uint32_t number, double seconds) {
     return line;
 }
 
-double made_seconds(uint32_t number, int device) {
+double synth_seconds(uint32_t number, int device) {
     double size = size_of(number), waste = 1 + 4.0 / tile_of(number, 0) + 2.0 / tile_of(number, 1);
     return (device == 0 ? 1e-9 : 50e-9) * size * size * waste;
 }
 
-void made_logs(const char *folder, uint32_t programs) {
+void synth_logs(const char *folder, uint32_t programs) {
     static const char *const names[] = {"v100.jsonl", "k80.jsonl"};
     mkdir(folder, 0777);
     for (int device = 0; device < 2; device++) {
@@ -42,7 +42,7 @@ void made_logs(const char *folder, uint32_t programs) {
         snprintf(path, sizeof path, "%s/%s", folder, names[device]);
         FILE *log = fopen(path, "w");
         assert_non_null(log);
-        for (uint32_t i = 0; i < programs; i++) fprintf(log, "%s\n", made_line(i, made_seconds(i, device)));
+        for (uint32_t i = 0; i < programs; i++) fprintf(log, "%s\n", synth_line(i, synth_seconds(i, device)));
         assert_int_equal(fclose(log), 0);
     }
 }
