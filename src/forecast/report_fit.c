@@ -163,7 +163,7 @@ static void write_head(sink *out, const ft_style *style, const fit_facts *facts,
     text_fit(facts->row.device, UINT32_MAX, style, device, sizeof device);
     uint32_t others = text_columns(" on : ") + text_columns(device) + text_columns(verdict);
     uint32_t room = style->width > others + MIN_PATH ? style->width - others : MIN_PATH;
-    text_fit_end(facts->row.file, room, style, file, sizeof file);
+    text_fit(facts->row.file, room, style, file, sizeof file);
     buf_format(&out->text, "%s%s on %s: %s%s\n", tone_begin(style, TONE_TITLE), file, device, verdict,
                tone_end(style, TONE_TITLE));
 }
@@ -248,7 +248,7 @@ static void put_fit(const void *user, uint32_t row, grid_cell *cells) {
 static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
     static const grid_column columns[] = {
         {.title = "Device", .is_flexible = true}, {.title = "Fits"},
-        {.title = "Needs", .is_right = true},     {.title = "90 % interval", .is_right = true, .drop = 2},
+        {.title = "Needs", .is_right = true},     {.title = "90 % interval", .is_right = true},
         {.title = "Free", .is_right = true},      {.title = "Margin", .is_right = true, .drop = 1},
     };
     fit_facts first;
@@ -258,8 +258,8 @@ static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
                strcmp(first.row.mode, "train") == 0 ? "training" : "inference");
     char file[GRID_CELL_SIZE];
     uint32_t others = 2 + (uint32_t)setting.length;
-    text_fit_end(first.row.file, style->width > others + MIN_PATH ? style->width - others : MIN_PATH, style, file,
-                 sizeof file);
+    text_fit(first.row.file, style->width > others + MIN_PATH ? style->width - others : MIN_PATH, style, file,
+             sizeof file);
     buf_format(&out->text, "%s%s: %s%s\n", tone_begin(style, TONE_TITLE), file,
                setting.data != NULL ? setting.data : "", tone_end(style, TONE_TITLE));
     if (setting.failed) out->text.failed = true;

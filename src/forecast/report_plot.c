@@ -240,18 +240,20 @@ static void draw_head(const figure *f, canvas *page) {
     canvas_text_fit(page, MARGIN, MARGIN + 29, 2 * PANEL + GAP, text, &small);
 }
 
-/* The height of the legend has to be known before the page is opened: it is measured on an image. */
-static ft_status measure_legend(const figure *f, legend_entry *entries, double *height, ft_error *error) {
+/* The height of the legend has to be known before the page is opened: it is measured on a scratch page. */
+static ft_status measure_legend(const char *path, const figure *f, legend_entry *entries, double *height,
+                                ft_error *error) {
     canvas page;
-    FT_TRY(canvas_open_image(1, 1, &page, error));
+    FT_TRY(canvas_open_scratch(path, &page, error));
     *height = legend(f, &page, 0, false, entries);
     canvas_discard(&page);
     return FT_OK;
 }
 
-static ft_status upper_height(const figure *f, legend_entry *entries, double *height, ft_error *error) {
+static ft_status upper_height(const char *path, const figure *f, legend_entry *entries, double *height,
+                              ft_error *error) {
     double measured = 0;
-    if (f->has_batches) FT_TRY(measure_legend(f, entries, &measured, error));
+    if (f->has_batches) FT_TRY(measure_legend(path, f, entries, &measured, error));
     *height = f->has_batches ? PANEL_HEIGHT + CHART_ROOM_BELOW + LEGEND_GAP + measured
                              : plot_rows_height(f->results->count, true);
     return FT_OK;
@@ -267,7 +269,7 @@ static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_
     double width = 2 * MARGIN + 2 * PANEL + GAP, top = MARGIN + HEAD, upper;
     double lower = f->first != NULL ? GAP + plot_rows_height(rows_below, false) : 0;
     canvas page;
-    FT_TRY(upper_height(f, entries, &upper, error));
+    FT_TRY(upper_height(path, f, entries, &upper, error));
     FT_TRY(canvas_open(path, width, top + upper + lower + MARGIN, &page, error));
     draw_head(f, &page);
     for (uint32_t i = 0; i < 2; i++) {

@@ -161,7 +161,7 @@ static void write_table_row(void *user, const accuracy *a) {
     bool is_new = t->path == NULL || strcmp(t->path, a->path) != 0;
     if (is_new) {
         char path[GRID_CELL_SIZE], bytes[UNIT_TEXT_SIZE];
-        text_fit_end(a->path, t->style->width > 50 ? t->style->width - 36 : 20, t->style, path, sizeof path);
+        text_fit(a->path, t->style->width > 50 ? t->style->width - 36 : 20, t->style, path, sizeof path);
         unit_bytes(a->bytes, bytes);
         buf_format(&t->out->text, "%s%s%s%s: %s, %s\n", t->path != NULL ? "\n" : "", tone_begin(t->style, TONE_TITLE),
                    path, tone_end(t->style, TONE_TITLE), ft_predictor_family(a->predictor), bytes);

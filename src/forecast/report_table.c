@@ -42,7 +42,7 @@ typedef enum column_id {
 } column_id;
 
 static const grid_column all_columns[COLUMN_COUNT] = {
-    [COLUMN_MODEL] = {.title = "Model", .is_flexible = true, .keeps_end = true, .comfort = 14},
+    [COLUMN_MODEL] = {.title = "Model", .is_flexible = true, .is_distinct = true, .comfort = 14},
     [COLUMN_DEVICE] = {.title = "Device", .is_flexible = true, .comfort = 18},
     [COLUMN_TYPE] = {.title = "Type", .drop = 9},
     [COLUMN_BATCH] = {.title = "Batch", .is_right = true},

@@ -212,7 +212,7 @@ void report_table_others(sink *out, const ft_style *style, const ft_results *res
         {.title = "Batch", .is_right = true},
         {.title = "Metric"},
         {.title = "Value", .is_right = true},
-        {.title = "90 % interval", .is_right = true, .drop = 2},
+        {.title = "90 % interval", .is_right = true},
         {.title = "Provenance", .drop = 1},
     };
     const other_list l = {results, style};

@@ -73,7 +73,7 @@ static void put_replay(const void *user, uint32_t index, grid_cell *cells) {
 
 static void write_replays(ft_replay_report *r, const view *v) {
     static const grid_column columns[] = {
-        {.title = "Model", .is_flexible = true, .keeps_end = true, .comfort = 14},
+        {.title = "Model", .is_flexible = true, .is_distinct = true, .comfort = 14},
         {.title = "Workers", .is_right = true},
         {.title = "Iteration", .is_right = true},
         {.title = "Serial", .is_right = true, .drop = 1},

@@ -206,7 +206,7 @@ static bool write_table(overview *o, sink *out) {
     for (uint32_t i = 0; i < o->group_count; i++) {
         if (o->groups[i].family == 0) o->shown[o->shown_count++] = i;
     }
-    text_fit_end(o->name, o->style->width, o->style, title, sizeof title);
+    text_fit(o->name, o->style->width, o->style, title, sizeof title);
     buf_format(&out->text, "%s%s%s\n", tone_begin(o->style, TONE_TITLE), title, tone_end(o->style, TONE_TITLE));
     buf_format(&out->text, "  Graphs   %u distinct\n  Records  %u\n  Hash     %s\n\n", ft_dataset_graph_count(o->data),
                ft_dataset_record_count(o->data), ft_dataset_hash(o->data));

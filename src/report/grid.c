@@ -83,20 +83,20 @@ static void shorten(const grid *g, layout *l) {
     }
 }
 
-/* Writes what fits of a cell; `rest` is what did not and has to go on in the next line. */
-static void write_cell(const grid *g, sink *out, uint32_t column, const char **rest, uint32_t width) {
+/* Writes what fits of a cell; `rest` is what continues in the next line. */
+static void write_cell(const grid *g, sink *out, uint32_t column, const char **rest, uint32_t width,
+                       bool is_continued) {
     const grid_column *c = &g->columns[column];
     char fitted[GRID_CELL_SIZE];
-    if (c->wraps) {
+    bool wraps = c->wraps;
+    if (!wraps) text_fit(*rest, width, g->style, fitted, sizeof fitted);
+    if (c->is_distinct && strcmp(fitted, *rest) != 0) wraps = is_continued || !sink_is_new(out, fitted, *rest);
+    if (wraps) {
         size_t length = text_wrap(*rest, width);
         memcpy(fitted, *rest, length);
         fitted[length] = '\0';
         *rest += length + strspn(*rest + length, " ");
     } else {
-        if (c->keeps_end)
-            text_fit_end(*rest, width, g->style, fitted, sizeof fitted);
-        else
-            text_fit(*rest, width, g->style, fitted, sizeof fitted);
         *rest = "";
     }
     uint32_t taken = text_columns(fitted), pad = width > taken ? width - taken : 0;
@@ -105,7 +105,7 @@ static void write_cell(const grid *g, sink *out, uint32_t column, const char **r
     if (!c->is_right) buf_format(&out->text, "%*s", (int)pad, "");
 }
 
-/* Ends a line without spaces at its end, which only disturb those who copy it. */
+/* Ends a line without trailing spaces. */
 static void end_line(buf *text, size_t start) {
     while (text->length > start && text->data[text->length - 1] == ' ') text->data[--text->length] = '\0';
     buf_char(text, '\n');
@@ -116,7 +116,7 @@ static void write_cells(const grid *g, const layout *l, const grid_cell *cells, 
     const char *rest[GRID_COLUMNS];
     bool has_rest = true;
     for (uint32_t c = 0; c < g->column_count; c++) rest[c] = cells[c].text;
-    while (has_rest) {
+    for (bool is_continued = false; has_rest; is_continued = true) {
         size_t start = out->text.length;
         bool is_first = true;
         has_rest = false;
@@ -124,7 +124,7 @@ static void write_cells(const grid *g, const layout *l, const grid_cell *cells, 
         for (uint32_t c = 0; c < g->column_count; c++) {
             if (l->is_dropped[c]) continue;
             if (!is_first) buf_format(&out->text, "%*s", GAP, "");
-            write_cell(g, out, c, &rest[c], l->widths[c]);
+            write_cell(g, out, c, &rest[c], l->widths[c], is_continued);
             is_first = false;
             if (*rest[c] != '\0') has_rest = true;
         }
@@ -179,9 +179,9 @@ void grid_write(const grid *g, sink *out) {
 }
 
 void text_paragraph(const char *text, uint32_t indent, const ft_style *style, sink *out) {
-    enum { LEAST = 20 };
+    enum { MIN_WIDTH = 20 };
     char clean[GRID_CELL_SIZE];
-    uint32_t room = style->width > indent + LEAST ? style->width - indent : LEAST;
+    uint32_t room = style->width > indent + MIN_WIDTH ? style->width - indent : MIN_WIDTH;
     text_fit(text, UINT32_MAX, style, clean, sizeof clean);
     for (const char *rest = clean; *rest != '\0';) {
         size_t length = text_wrap(rest, room);

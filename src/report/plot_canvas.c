@@ -1,6 +1,6 @@
 #include "report/plot_canvas.h"
 
-#include <cairo-svg.h>
+#include <cairo.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "base/library.h"
+#include "report/plot_svg.h"
 
 static const double PNG_SCALE = 2;
 
@@ -51,11 +52,10 @@ const ink INK_TEXT = {0.13, 0.15, 0.18, 1}, INK_FAINT = {0.42, 0.45, 0.50, 1}, I
     F(surface_finish)                                                                                                  \
     F(surface_status)                                                                                                  \
     F(surface_write_to_png_stream)                                                                                     \
-    F(svg_surface_create_for_stream)                                                                                   \
     F(text_extents)                                                                                                    \
     F(translate)
 
-/* cairo brings 18 libraries along, X11 among them: it is loaded for the first page. */
+/* cairo brings 18 libraries along, X11 among them: it is loaded for the first image. */
 static struct {
 #define POINTER(name) __typeof__ (&cairo_##name)(name);
     CAIRO_FUNCTIONS(POINTER)
@@ -75,7 +75,8 @@ static void load(void) {
 static ft_status load_cairo(ft_error *error) {
     pthread_once(&load_once, load);
     if (load_status == FT_OK) return FT_OK;
-    return ft_fail(error, load_status, "plots need cairo: install the Debian package libcairo2 (%s)",
+    return ft_fail(error, load_status,
+                   "images (.png) need cairo: draw to .svg, or install the Debian package libcairo2 (%s)",
                    load_error.message);
 }
 
@@ -91,16 +92,10 @@ static cairo_status_t write_bytes(void *user, const unsigned char *bytes, unsign
     return fwrite(bytes, 1, count, stream) == count ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-static void begin_page(canvas *c, double width, double height) {
-    if (c->is_png) {
-        c->surface =
-            cairo.image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * PNG_SCALE), (int)(height * PNG_SCALE));
-        c->cairo = cairo.create(c->surface);
-        cairo.scale(c->cairo, PNG_SCALE, PNG_SCALE);
-    } else {
-        c->surface = cairo.svg_surface_create_for_stream(write_bytes, c->file.stream, width, height);
-        c->cairo = cairo.create(c->surface);
-    }
+static void begin_image(canvas *c, double width, double height) {
+    c->surface = cairo.image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * PNG_SCALE), (int)(height * PNG_SCALE));
+    c->cairo = cairo.create(c->surface);
+    cairo.scale(c->cairo, PNG_SCALE, PNG_SCALE);
     cairo.set_source_rgb(c->cairo, 1, 1, 1);
     cairo.paint(c->cairo);
 }
@@ -108,15 +103,29 @@ static void begin_page(canvas *c, double width, double height) {
 ft_status canvas_open(const char *path, double width, double height, canvas *c, ft_error *error) {
     if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
         return ft_fail(error, FT_ERR_USAGE, "%s: a plot is drawn to a file that ends in .svg or .png", path);
-    if (!(width >= 1 && width <= CANVAS_MOST_POINTS && height >= 1 && height <= CANVAS_MOST_POINTS))
+    if (!(width >= 1 && width <= CANVAS_MAX_POINTS && height >= 1 && height <= CANVAS_MAX_POINTS))
         return ft_fail(error, FT_ERR_LIMIT, "%s: a plot of %.0f x %.0f points is too large; show fewer devices", path,
                        width, height);
-    FT_TRY(load_cairo(error));
-    canvas made = {.is_png = ends_in(path, ".png")};
+    const bool is_png = ends_in(path, ".png");
+    if (is_png) FT_TRY(load_cairo(error));
+    canvas made = {0};
     FT_TRY(outfile_open(path, &made.file, error));
-    begin_page(&made, width, height);
+    if (is_png)
+        begin_image(&made, width, height);
+    else
+        made.svg = svg_begin(made.file.stream, width, height);
+    if (!is_png && made.svg == NULL) {
+        canvas_discard(&made);
+        return FT_NOMEM(error);
+    }
     *c = made;
     return FT_OK;
+}
+
+ft_status canvas_open_scratch(const char *path, canvas *c, ft_error *error) {
+    if (ends_in(path, ".png")) return canvas_open_image(1, 1, c, error);
+    *c = (canvas){.svg = svg_begin(NULL, 1, 1)};
+    return c->svg != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 ft_status canvas_open_image(int width, int height, canvas *c, ft_error *error) {
@@ -126,39 +135,36 @@ ft_status canvas_open_image(int width, int height, canvas *c, ft_error *error) {
     return FT_OK;
 }
 
-static void free_page(canvas *c) {
-    if (c->cairo != NULL) cairo.destroy(c->cairo);
-    if (c->surface != NULL) cairo.surface_destroy(c->surface);
-    c->cairo = NULL;
-    c->surface = NULL;
+static ft_status finish_svg(canvas *c, ft_error *error) {
+    errno = 0;
+    if (!svg_end(c->svg)) return FT_NOMEM(error);
+    return ferror(c->file.stream) ? ft_fail_file(error, c->file.path, "cannot write", errno) : FT_OK;
 }
 
-/* SVG goes to the stream when the surface is finished, PNG when it is asked to. */
-static cairo_status_t finish_page(canvas *c) {
-    cairo_status_t status = cairo.status(c->cairo);
-    if (status == CAIRO_STATUS_SUCCESS && c->is_png)
-        status = cairo.surface_write_to_png_stream(c->surface, write_bytes, c->file.stream);
+static ft_status finish_image(canvas *c, ft_error *error) {
+    errno = 0;
+    cairo_status_t drawn = cairo.status(c->cairo);
+    if (drawn == CAIRO_STATUS_SUCCESS)
+        drawn = cairo.surface_write_to_png_stream(c->surface, write_bytes, c->file.stream);
     cairo.surface_finish(c->surface);
-    return status != CAIRO_STATUS_SUCCESS ? status : cairo.surface_status(c->surface);
+    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo.surface_status(c->surface);
+    if (drawn == CAIRO_STATUS_SUCCESS) return FT_OK;
+    if (drawn == CAIRO_STATUS_NO_MEMORY) return FT_NOMEM(error);
+    if (drawn == CAIRO_STATUS_WRITE_ERROR) return ft_fail_file(error, c->file.path, "cannot write", errno);
+    return ft_fail(error, FT_ERR_INTERNAL, "%s: cannot draw: %s", c->file.path, cairo.status_to_string(drawn));
 }
 
 ft_status canvas_commit(canvas *c, ft_error *error) {
-    errno = 0;
-    cairo_status_t drawn = finish_page(c);
-    ft_status status = FT_OK;
-    if (drawn == CAIRO_STATUS_NO_MEMORY)
-        status = FT_NOMEM(error);
-    else if (drawn == CAIRO_STATUS_WRITE_ERROR)
-        status = ft_fail_file(error, c->file.path, "cannot write", errno);
-    else if (drawn != CAIRO_STATUS_SUCCESS)
-        status = ft_fail(error, FT_ERR_INTERNAL, "%s: cannot draw: %s", c->file.path, cairo.status_to_string(drawn));
+    ft_status status = c->svg != NULL ? finish_svg(c, error) : finish_image(c, error);
     if (status == FT_OK) status = outfile_commit(&c->file, error);
     canvas_discard(c);
     return status;
 }
 
 void canvas_discard(canvas *c) {
-    free_page(c); /* before the stream goes: an SVG surface writes its end */
+    svg_free(c->svg);
+    if (c->cairo != NULL) cairo.destroy(c->cairo);
+    if (c->surface != NULL) cairo.surface_destroy(c->surface);
     outfile_discard(&c->file);
     *c = (canvas){0};
 }
@@ -185,66 +191,112 @@ ink ink_faded(ink color, double alpha) {
 }
 
 void canvas_ink(canvas *c, ink color) {
-    cairo.set_source_rgba(c->cairo, color.red, color.green, color.blue, color.alpha);
+    if (c->svg != NULL)
+        svg_ink(c->svg, color);
+    else
+        cairo.set_source_rgba(c->cairo, color.red, color.green, color.blue, color.alpha);
 }
 
 /* --- Paths --------------------------------------------------------------------------------------------------- */
 
 void canvas_save(canvas *c) {
-    cairo.save(c->cairo);
+    if (c->svg != NULL)
+        svg_save(c->svg);
+    else
+        cairo.save(c->cairo);
 }
 
 void canvas_restore(canvas *c) {
-    cairo.restore(c->cairo);
+    if (c->svg != NULL)
+        svg_restore(c->svg);
+    else
+        cairo.restore(c->cairo);
 }
 
 void canvas_move_to(canvas *c, double x, double y) {
-    cairo.move_to(c->cairo, x, y);
+    if (c->svg != NULL)
+        svg_move_to(c->svg, x, y);
+    else
+        cairo.move_to(c->cairo, x, y);
 }
 
 void canvas_line_to(canvas *c, double x, double y) {
-    cairo.line_to(c->cairo, x, y);
+    if (c->svg != NULL)
+        svg_line_to(c->svg, x, y);
+    else
+        cairo.line_to(c->cairo, x, y);
 }
 
 void canvas_close_path(canvas *c) {
-    cairo.close_path(c->cairo);
+    if (c->svg != NULL)
+        svg_close_path(c->svg);
+    else
+        cairo.close_path(c->cairo);
 }
 
 void canvas_rectangle(canvas *c, double x, double y, double width, double height) {
-    cairo.rectangle(c->cairo, x, y, width, height);
+    if (c->svg != NULL)
+        svg_rectangle(c->svg, x, y, width, height);
+    else
+        cairo.rectangle(c->cairo, x, y, width, height);
 }
 
 void canvas_circle(canvas *c, double x, double y, double radius) {
-    cairo.arc(c->cairo, x, y, radius, 0, 6.2831853);
+    if (c->svg != NULL)
+        svg_circle(c->svg, x, y, radius);
+    else
+        cairo.arc(c->cairo, x, y, radius, 0, 6.2831853);
 }
 
 void canvas_fill(canvas *c) {
-    cairo.fill(c->cairo);
+    if (c->svg != NULL)
+        svg_fill(c->svg, false);
+    else
+        cairo.fill(c->cairo);
 }
 
 void canvas_fill_and_keep_path(canvas *c) {
-    cairo.fill_preserve(c->cairo);
+    if (c->svg != NULL)
+        svg_fill(c->svg, true);
+    else
+        cairo.fill_preserve(c->cairo);
 }
 
 void canvas_stroke(canvas *c, double width) {
+    if (c->svg != NULL) {
+        svg_stroke(c->svg, width);
+        return;
+    }
     cairo.set_line_width(c->cairo, width);
     cairo.stroke(c->cairo);
 }
 
 void canvas_clip(canvas *c) {
-    cairo.clip(c->cairo);
+    if (c->svg != NULL)
+        svg_clip(c->svg);
+    else
+        cairo.clip(c->cairo);
 }
 
 void canvas_line_caps(canvas *c, line_caps caps) {
-    cairo.set_line_cap(c->cairo, caps == CAPS_ROUND ? CAIRO_LINE_CAP_ROUND : CAIRO_LINE_CAP_BUTT);
+    if (c->svg != NULL)
+        svg_line_caps(c->svg, caps);
+    else
+        cairo.set_line_cap(c->cairo, caps == CAPS_ROUND ? CAIRO_LINE_CAP_ROUND : CAIRO_LINE_CAP_BUTT);
 }
 
 void canvas_round_joins(canvas *c) {
-    cairo.set_line_join(c->cairo, CAIRO_LINE_JOIN_ROUND);
+    if (c->svg != NULL)
+        svg_round_joins(c->svg);
+    else
+        cairo.set_line_join(c->cairo, CAIRO_LINE_JOIN_ROUND);
 }
 
 void canvas_dashes(canvas *c, double dash, double gap) {
-    cairo.set_dash(c->cairo, (const double[]){dash, gap}, 2, 0);
+    if (c->svg != NULL)
+        svg_dashes(c->svg, dash, gap);
+    else
+        cairo.set_dash(c->cairo, (const double[]){dash, gap}, 2, 0);
 }
 
 /* --- Text ---------------------------------------------------------------------------------------------------- */
@@ -278,26 +330,33 @@ double canvas_text_width(canvas *c, const char *text, const text_style *style) {
     char clean[512];
     cairo_text_extents_t extents;
     clean_text(text, clean, sizeof clean);
+    if (c->svg != NULL) return svg_text_width(clean, style);
     set_font(c, style);
     cairo.text_extents(c->cairo, clean, &extents);
     return extents.x_advance;
 }
 
-static void show_text(canvas *c, const char *text, const text_style *style) {
+/* `turn`: of the base line, in radians. */
+static void show_text(canvas *c, double x, double y, double turn, const char *text, const text_style *style) {
     char clean[512];
-    double width = style->anchor == ANCHOR_START ? 0 : canvas_text_width(c, text, style);
     clean_text(text, clean, sizeof clean);
+    if (c->svg != NULL) {
+        svg_text(c->svg, x, y, turn != 0, clean, style);
+        return;
+    }
+    double width = style->anchor == ANCHOR_START ? 0 : canvas_text_width(c, text, style);
+    cairo.save(c->cairo);
+    cairo.translate(c->cairo, x, y);
+    cairo.rotate(c->cairo, turn);
     set_font(c, style);
     cairo.move_to(c->cairo, style->anchor == ANCHOR_MIDDLE ? -width / 2 : -width, 0);
     cairo.show_text(c->cairo, clean);
     cairo.new_path(c->cairo);
+    cairo.restore(c->cairo);
 }
 
 void canvas_text(canvas *c, double x, double y, const char *text, const text_style *style) {
-    cairo.save(c->cairo);
-    cairo.translate(c->cairo, x, y);
-    show_text(c, text, style);
-    cairo.restore(c->cairo);
+    show_text(c, x, y, 0, text, style);
 }
 
 void canvas_text_fit(canvas *c, double x, double y, double width, const char *text, const text_style *style) {
@@ -312,9 +371,5 @@ void canvas_text_fit(canvas *c, double x, double y, double width, const char *te
 }
 
 void canvas_text_upwards(canvas *c, double x, double y, const char *text, const text_style *style) {
-    cairo.save(c->cairo);
-    cairo.translate(c->cairo, x, y);
-    cairo.rotate(c->cairo, -1.5707963267948966);
-    show_text(c, text, style);
-    cairo.restore(c->cairo);
+    show_text(c, x, y, -1.5707963267948966, text, style);
 }

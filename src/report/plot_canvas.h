@@ -1,8 +1,8 @@
 /* plot_canvas.h - a page to draw on that becomes an SVG or a PNG file, whole or not at all.
  *
- * One drawing code serves both: the end of the file's name decides. Lengths are in points; a PNG has two pixels a
- * point, so that it is sharp on today's screens. cairo draws; it is loaded with the first page, and only plot_canvas.c
- * calls it. */
+ * The end of the file's name decides which; the drawing code is the same. Lengths are in points; a PNG has two pixels a
+ * point, to be sharp on dense screens. SVG is written by plot_svg.c, with text as text; images are drawn by cairo,
+ * which is loaded with the first of them and called by plot_canvas.c alone. */
 #ifndef REPORT_PLOT_CANVAS_H
 #define REPORT_PLOT_CANVAS_H
 
@@ -10,32 +10,36 @@
 
 #include "base/outfile.h"
 
-enum { CANVAS_MOST_POINTS = 16000 }; /* on a side: cairo's images end at 32767 pixels */
+enum { CANVAS_MAX_POINTS = 16000 }; /* on a side: cairo's images end at 32767 pixels */
 
 typedef struct canvas {
+    struct svg_page *svg; /* NULL: an image */
     struct _cairo *cairo;
     struct _cairo_surface *surface;
-    bool is_png;
     outfile file;
 } canvas;
 
-/* FT_ERR_USAGE when the path ends neither in .svg nor in .png, FT_ERR_UNSUPPORTED when cairo is not installed. */
+/* FT_ERR_USAGE when the path ends neither in .svg nor in .png, FT_ERR_UNSUPPORTED when an image needs cairo and it is
+ * not installed. */
 ft_status canvas_open(const char *path, double width, double height, canvas *c, ft_error *error);
-/* A page without a file, one pixel a point, to measure text on before the size of the real page is known.
- * canvas_discard frees it. */
+/* A page without a file, to measure text as the page at `path` will, before its size is known. canvas_discard frees it.
+ */
+ft_status canvas_open_scratch(const char *path, canvas *c, ft_error *error);
+/* An image without a file, one pixel a point. canvas_discard frees it. */
 ft_status canvas_open_image(int width, int height, canvas *c, ft_error *error);
-/* Makes the file appear, or says why it does not. Frees the canvas in any case. */
+/* Puts the complete file in its place. Frees the canvas in any case. */
 ft_status canvas_commit(canvas *c, ft_error *error);
 void canvas_discard(canvas *c);
 
-/* --- Colours: told apart by those who see red and green as one (Okabe and Ito) ----------------------------------- */
+/* --- Colours: distinct for readers with red-green colour blindness (Okabe and Ito) -----------------------------------
+ */
 
 typedef struct ink {
     double red, green, blue, alpha;
 } ink;
 
 enum { PALETTE_COUNT = 8 };
-ink palette_at(uint32_t index); /* goes round */
+ink palette_at(uint32_t index); /* repeats after PALETTE_COUNT */
 ink ink_faded(ink color, double alpha);
 extern const ink INK_TEXT, INK_FAINT, INK_GRID, INK_LINE;
 void canvas_ink(canvas *c, ink color);
@@ -77,7 +81,7 @@ typedef struct text_style {
 void canvas_text(canvas *c, double x, double y, const char *text, const text_style *style);
 /* The same, read from below. */
 void canvas_text_upwards(canvas *c, double x, double y, const char *text, const text_style *style);
-/* What does not fit loses its beginning: the end of a path tells more. */
+/* Text that does not fit loses its beginning: the end of a path says more. */
 void canvas_text_fit(canvas *c, double x, double y, double width, const char *text, const text_style *style);
 double canvas_text_width(canvas *c, const char *text, const text_style *style);
 

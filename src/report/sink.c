@@ -1,6 +1,7 @@
 #include "report/sink.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -26,6 +27,46 @@ ft_status sink_flush(sink *s, ft_error *error) {
     return FT_OK;
 }
 
+/* FNV-1a; never 0. */
+static uint64_t hash(const char *text) {
+    uint64_t h = 0xcbf29ce484222325;
+    for (; *text != '\0'; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3;
+    return h | 1;
+}
+
+static struct shortened_text *find(struct shortened_text *table, uint32_t capacity, uint64_t shown) {
+    uint32_t at = (uint32_t)(shown >> 1) & (capacity - 1);
+    while (table[at].shown != 0 && table[at].shown != shown) at = (at + 1) & (capacity - 1);
+    return &table[at];
+}
+
+static bool grow(sink *s) {
+    uint32_t capacity = s->shortened_capacity == 0 ? 64 : 2 * s->shortened_capacity;
+    struct shortened_text *larger = calloc(capacity, sizeof *larger);
+    if (larger == NULL) return false;
+    for (uint32_t i = 0; i < s->shortened_capacity; i++)
+        if (s->shortened[i].shown != 0) *find(larger, capacity, s->shortened[i].shown) = s->shortened[i];
+    free(s->shortened);
+    s->shortened = larger;
+    s->shortened_capacity = capacity;
+    return true;
+}
+
+bool sink_is_new(sink *s, const char *shown, const char *whole) {
+    if (2 * s->shortened_count >= s->shortened_capacity && !grow(s)) {
+        s->text.failed = true;
+        return true;
+    }
+    struct shortened_text *place = find(s->shortened, s->shortened_capacity, hash(shown));
+    if (place->shown != 0) return place->whole == hash(whole);
+    *place = (struct shortened_text){.shown = hash(shown), .whole = hash(whole)};
+    s->shortened_count++;
+    return true;
+}
+
 void sink_free(sink *s) {
+    free(s->shortened);
+    s->shortened = NULL;
+    s->shortened_count = s->shortened_capacity = 0;
     buf_free(&s->text);
 }

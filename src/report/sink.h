@@ -11,12 +11,19 @@ typedef struct sink {
     FILE *stream;
     buf text;
     int write_errno; /* of the first write that failed, 0 while all is well */
+    /* Hashes of shortened texts, as shown and in full; `shortened_capacity` is a power of two, empty places are 0. */
+    struct shortened_text {
+        uint64_t shown, whole;
+    } * shortened;
+    uint32_t shortened_count, shortened_capacity;
 } sink;
 
 /* Passes on what has gathered when it is much; called between rows, so that long lists take little memory. */
 void sink_relieve(sink *s);
 /* Passes on everything and says whether all that was ever written arrived. */
 ft_status sink_flush(sink *s, ft_error *error);
+/* Whether no other text of the document was shortened to `shown`, which `whole` now is. */
+bool sink_is_new(sink *s, const char *shown, const char *whole);
 void sink_free(sink *s);
 
 #endif

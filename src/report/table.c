@@ -176,13 +176,13 @@ static void write_model_line(writer *w, const facts *f) {
     const ft_style *style = &w->options->style;
     const model_view v = {f, style};
     const grid_column columns[] = {
-        {.title = "Model", .is_flexible = true, .keeps_end = true, .min_width = style->width, .comfort = 24},
+        {.title = "Model", .is_flexible = true, .is_distinct = true, .min_width = style->width, .comfort = 24},
         {.title = "Ops", .is_right = true, .min_width = 6, .drop = 5},
-        {.title = "Params", .is_right = true, .min_width = 6},
-        {.title = "MACs", .is_right = true, .min_width = 6},
+        {.title = "Params", .is_right = true, .min_width = 6, .drop = 1},
+        {.title = "MACs", .is_right = true, .min_width = 6, .drop = 2},
         {.title = "FLOPs", .is_right = true, .min_width = 6, .drop = 4},
-        {.title = "Inference", .is_right = true, .min_width = 10, .drop = 1},
-        {.title = "Training", .is_right = true, .min_width = 10, .drop = 2},
+        {.title = "Inference", .is_right = true, .min_width = 10},
+        {.title = "Training", .is_right = true, .min_width = 10},
         {.title = "Known", .is_right = true, .min_width = 7, .drop = 3},
     };
     grid_write(&(grid){.style = style,

@@ -1,4 +1,5 @@
 /* text.c - cleaning, measuring and shortening text for a terminal. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,12 +112,12 @@ static void append_columns(const char *text, uint32_t from, uint32_t to, bool ha
     out[used] = '\0';
 }
 
-/* Shortens: `head_percent` of the room goes to the beginning of the text, the rest to its end. */
-static void fit(const char *text, uint32_t columns, uint32_t head_percent, const ft_style *style, char *fitted,
-                size_t size) {
+/* The end of a name says more than its beginning (/model/encoder/layer.11/attention/MatMul): it gets the odd column. */
+void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size) {
     uint32_t whole = cleaned_columns(text, style->has_utf8);
-    uint32_t most = (uint32_t)(size - 8) / 4; /* characters of four bytes, and the ellipsis, fit the buffer */
-    if (columns > most) columns = most;
+    uint32_t max = (uint32_t)(size - 8) / 4; /* characters of four bytes, and the ellipsis, fit the buffer */
+    assert(size > 8);
+    if (columns > max) columns = max;
     fitted[0] = '\0';
     if (whole <= columns) {
         append_columns(text, 0, whole, style->has_utf8, fitted, size);
@@ -128,20 +129,10 @@ static void fit(const char *text, uint32_t columns, uint32_t head_percent, const
         append_columns(text, 0, columns, style->has_utf8, fitted, size);
         return;
     }
-    uint32_t head = (columns - gap) * head_percent / 100, tail = columns - gap - head;
+    uint32_t head = (columns - gap) / 2, tail = columns - gap - head;
     append_columns(text, 0, head, style->has_utf8, fitted, size);
     memcpy(fitted + strlen(fitted), ellipsis, strlen(ellipsis) + 1);
     append_columns(text, whole - tail, whole, style->has_utf8, fitted, size);
-}
-
-/* The end of a name tells more than its beginning (/model/encoder/layer.11/attention/MatMul): it gets the odd column.
- */
-void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size) {
-    fit(text, columns, 50, style, fitted, size);
-}
-
-void text_fit_end(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size) {
-    fit(text, columns, 0, style, fitted, size);
 }
 
 const char *tone_begin(const ft_style *style, text_tone tone) {

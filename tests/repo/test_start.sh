@@ -33,7 +33,7 @@ loads_nothing_heavy() { # arguments of the command
 
 plot_loads_cairo() {
     local loaded
-    loaded=$(loaded_by predict "$model" --plot "$work/plot.svg") || return 1
+    loaded=$(loaded_by predict "$model" --plot "$work/plot.png") || return 1
     echo "$loaded"
     grep -q 'libcairo\.so' <<<"$loaded" && ! grep -q -E 'openblas|xgboost' <<<"$loaded"
 }

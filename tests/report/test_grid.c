@@ -102,6 +102,33 @@ static void test_sentences_wrap(void **state) {
     sink_free(&out);
 }
 
+static void path_row(const void *user, uint32_t index, grid_cell *cells) {
+    (void)user;
+    static const char *const paths[] = {"models/a/one/net.onnx", "models/a/two/net.onnx", "models/a/one/net.onnx",
+                                        "models/a/six/other.onnx"};
+    snprintf(cells[0].text, sizeof cells[0].text, "%s", paths[index]);
+    snprintf(cells[1].text, sizeof cells[1].text, "%u", index);
+}
+
+/* The document remembers what it has shortened, so this holds across grids too. */
+static void test_distinct_paths_never_print_the_same(void **state) {
+    (void)state;
+    static const grid_column paths[] = {{.title = "Model", .is_flexible = true, .is_distinct = true},
+                                        {.title = "N", .is_right = true}};
+    ft_style style = {.width = 17};
+    sink out = {0};
+    const grid g = {.style = &style, .columns = paths, .column_count = 2, .row = path_row, .row_count = 4};
+    grid_write(&g, &out);
+    assert_string_equal(out.text.data, "Model           N\n"
+                                       "-----------------\n"
+                                       "models..t.onnx  0\n"
+                                       "models/a/two/n  1\n"
+                                       "et.onnx\n"
+                                       "models..t.onnx  2\n"
+                                       "models..r.onnx  3\n");
+    sink_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_room_enough),
@@ -109,6 +136,7 @@ int main(void) {
         cmocka_unit_test(test_then_columns_are_dropped),
         cmocka_unit_test(test_too_narrow_runs_over),
         cmocka_unit_test(test_sentences_wrap),
+        cmocka_unit_test(test_distinct_paths_never_print_the_same),
     };
     return cmocka_run_group_tests_name("report/grid", tests, NULL, NULL);
 }

@@ -52,6 +52,7 @@ static void test_svg(void **state) {
     bytes[count] = '\0';
     assert_memory_equal(bytes, "<?xml", 5);
     assert_non_null(strstr(bytes, "width=\"60pt\" height=\"50pt\""));
+    assert_non_null(strstr(bytes, ">a ? b?\xc3\xa4</text>")); /* text stays text */
     assert_non_null(strstr(bytes, "</svg>"));
 }
 

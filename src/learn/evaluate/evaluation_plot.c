@@ -237,10 +237,10 @@ static uint32_t count_devices(const figure *f) {
     return devices;
 }
 
-/* The page size depends on the height of the legend, so that is measured on an image first. */
-static ft_status measure_legend(const figure *f, double width, double *height, ft_error *error) {
+/* The page size depends on the height of the legend, so that is measured on a scratch page first. */
+static ft_status measure_legend(const char *path, const figure *f, double width, double *height, ft_error *error) {
     canvas page;
-    FT_TRY(canvas_open_image(1, 1, &page, error));
+    FT_TRY(canvas_open_scratch(path, &page, error));
     *height = legend(f, &page, 0, width, false);
     canvas_discard(&page);
     return FT_OK;
@@ -252,7 +252,7 @@ ft_status figure_draw(const figure *f, const char *title, double column_height, 
     double top = MARGIN + HEAD, legend_top = top + COLUMN_HEAD + column_height + CHART_ROOM_BELOW + LEGEND_GAP;
     double legend_height;
     canvas page;
-    FT_TRY(measure_legend(f, width, &legend_height, error));
+    FT_TRY(measure_legend(path, f, width, &legend_height, error));
     FT_TRY(canvas_open(path, width, legend_top + legend_height + MARGIN, &page, error));
     draw_head(f, &page, width, title);
     uint32_t count = f->evaluation->case_count, run;

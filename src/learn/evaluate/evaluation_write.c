@@ -173,11 +173,11 @@ static void write_worst(sink *out, const ft_evaluation *e, uint32_t max, const f
     static const grid_column columns[] = {
         {.title = "Device"},
         {.title = "Model", .is_flexible = true, .comfort = 18},
-        {.title = "Family", .is_flexible = true, .drop = 1},
+        {.title = "Family", .is_flexible = true, .drop = 2},
         {.title = "Measured", .is_right = true},
         {.title = "Predicted", .is_right = true},
         {.title = "Error", .is_right = true},
-        {.title = "90 % interval", .is_right = true, .drop = 2},
+        {.title = "90 % interval", .is_right = true},
     };
     uint32_t count;
     ft_case *worst = evaluation_worst(e, max, &count);

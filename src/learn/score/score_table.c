@@ -46,7 +46,7 @@ static void put_row(const void *user, uint32_t index, grid_cell *cells) {
 
 void score_table_write(const score_table *t, const ft_style *style, sink *out) {
     grid_column columns[GRID_COLUMNS] = {
-        {.title = t->title, .is_flexible = true, .keeps_end = true, .min_width = t->label_width, .comfort = 14},
+        {.title = t->title, .is_flexible = true, .is_distinct = true, .min_width = t->label_width, .comfort = 14},
         {.title = "n", .is_right = true, .min_width = 5},
     };
     uint32_t count = COLUMN_FIRST_SCORE;
