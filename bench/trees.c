@@ -14,7 +14,6 @@
 #include "base/rng.h"
 #include "nn/tree/boost.h"
 #include "nn/tree/boost_internal.h"
-#include "nn/tree/boost_internal.h"
 
 enum { FEATURES = 20, PREDICT_ROWS = 20000, SINGLE_ROWS = 2000, PARTS = 50, REPEATS = 7 };
 

@@ -88,7 +88,8 @@ ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *
     if (!has_many) return FT_ERR_USAGE;
     add_similar(files, count, name, error);
     size_t length = strlen(error->message);
-    snprintf(error->message + length, sizeof error->message - length, "; 'foretell list %s' lists all %u", command, count);
+    snprintf(error->message + length, sizeof error->message - length, "; 'foretell list %s' lists all %u", command,
+             count);
     return FT_ERR_USAGE;
 }
 

@@ -24,7 +24,8 @@
     .op_class = FT_CLASS_REDUCE, .shape = shape_reduce, .fold = fold_reduce, .cost = COST_INPUTWISE, .flops = (n),     \
     .aux_inputs = BIT(1)
 #define VIEW(rule)                                                                                                     \
-    .op_class = FT_CLASS_VIEW, .shape = (rule), .fold = fold_copy, .cost = COST_FREE, .flags = OP_VIEW, .aux_inputs = ~1U
+    .op_class = FT_CLASS_VIEW, .shape = (rule), .fold = fold_copy, .cost = COST_FREE, .flags = OP_VIEW,                \
+    .aux_inputs = ~1U
 #define QUANT .op_class = FT_CLASS_QUANT
 #define SHAPE .op_class = FT_CLASS_SHAPE, .cost = COST_FREE, .flags = OP_NO_GRADIENT
 

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "nn/math/loops.h"
-#include "nn/ops.h"
 #include "nn/math/vmath.h"
+#include "nn/ops.h"
 
 /* Cumulative distribution function of the standard normal distribution. */
 static inline float normal_cdf(float x) {
@@ -113,6 +113,7 @@ static void smooth_max_backward(tape *t, tape_node *n) {
 
 /* log(sum of exp(sharpness x)) / sharpness of x (n), without overflow. */
 static float smooth_max(size_t n, const float *x, float sharpness) {
+    assert(n > 0);
     float largest = loop_max(n, x), sum = 0;
     for (size_t i = 0; i < n; i++) sum += vmath_exp(sharpness * (x[i] - largest));
     return largest + logf(sum) / sharpness;

@@ -4,8 +4,8 @@
 #include <assert.h>
 
 #include "nn/math/loops.h"
-#include "nn/ops.h"
 #include "nn/math/vmath.h"
+#include "nn/ops.h"
 
 typedef struct lstm_node {
     tape_node node;   /* in: gates (N, 4 H), cell (N, H); out: hidden (N, H), new cell (N, H) */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "nn/math/loops.h"
-#include "nn/ops.h"
 #include "nn/math/vmath.h"
+#include "nn/ops.h"
 
 typedef struct segment_node {
     tape_node node;

@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "base/rng.h"
-#include "nn/params.h"
 #include "nn/math/workspace.h"
+#include "nn/params.h"
 
 typedef struct tensor {
     float *data; /* rows x cols */

@@ -213,7 +213,7 @@ void lin_values(const lin_space *s, lin a, const lin_trips *trips, int64_t *valu
 }
 
 void lin_range_varying(const lin_space *s, lin a, lin_mask varying, int64_t *min, int64_t *max) {
-    int64_t from = a.base, to = a.base;
+    int64_t from = a.base, to = from;
     for (const lin_term *term = a.terms, *end = term + a.count; term < end; term++) {
         const lin_atom *atom = &s->atoms[term->atom];
         int64_t lo = 0, hi = 0;
