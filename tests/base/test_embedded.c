@@ -51,6 +51,30 @@ static void similar_names_are_suggested(void **state) {
     assert_non_null(strstr(error.message, "similar names are"));
 }
 
+/* The distance is the smallest over all names of a file, also of one letter. */
+static void other_names_count_as_well(void **state) {
+    (void)state;
+    static const embedded_file many[] = {{"first-device", "", "x  longer-name", ""},
+                                         {"aaaa", "", "", ""},
+                                         {"bbbb", "", "", ""},
+                                         {"cccc", "", "", ""},
+                                         {"dddd", "", "", ""},
+                                         {"eeee", "", "", ""},
+                                         {"ffff", "", "", ""},
+                                         {"gggg", "", "", ""},
+                                         {"hhhh", "", "y", ""}};
+    ft_error error;
+    embedded_fail(many, 9, "device", "devices", "z", &error); /* one letter is replaced */
+    assert_non_null(strstr(error.message, "similar names are first-device, hhhh, aaaa;"));
+    embedded_fail(many, 9, "device", "devices", "longername1", &error);
+    assert_non_null(strstr(error.message, "similar names are first-device,"));
+    embedded_fail(many, 9, "device", "devices", "gggx", &error);
+    assert_non_null(strstr(error.message, "similar names are gggg,"));
+    /* Of eight, all are listed. */
+    embedded_fail(many, 8, "device", "devices", "z", &error);
+    assert_non_null(strstr(error.message, "choose one of first-device, aaaa, bbbb, cccc, dddd, eeee, ffff, gggg"));
+}
+
 static void paths_are_recognised(void **state) {
     (void)state;
     assert_true(embedded_is_path("./x"));
@@ -62,9 +86,8 @@ static void paths_are_recognised(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_found_by_name),
-        cmocka_unit_test(known_names_are_listed),
-        cmocka_unit_test(similar_names_are_suggested),
+        cmocka_unit_test(files_are_found_by_name),     cmocka_unit_test(known_names_are_listed),
+        cmocka_unit_test(similar_names_are_suggested), cmocka_unit_test(other_names_count_as_well),
         cmocka_unit_test(paths_are_recognised),
     };
     return cmocka_run_group_tests_name("base/embedded", tests, NULL, NULL);

@@ -57,6 +57,15 @@ static void values_are_checked(void **state) {
     assert_true(number == 2.5);
     assert_int_equal(json_read_number(json_array_get(root, 1), 0, 3, &number, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "is 7, but must be from 0 to 3");
+    for (size_t i = 0; i < 7; i++) { /* no other kind is a number, even where 0 is allowed */
+        bool is_number = i == 1 || i == 2;
+        assert_int_equal(json_read_number(json_array_get(root, i), 0, 9, &number, &error),
+                         is_number ? FT_OK : FT_ERR_DAMAGED);
+        assert_int_equal(json_read_int(json_array_get(root, i), 0, 9, &whole, &error), i == 1 ? FT_OK : FT_ERR_DAMAGED);
+    }
+    assert_int_equal(json_read_number(json_array_get(root, 2), 2.5, 2.5, &number, &error), FT_OK);
+    assert_int_equal(json_read_int(json_array_get(root, 1), 8, 9, &whole, &error), FT_ERR_DAMAGED);
+    assert_int_equal(json_read_int(json_array_get(root, 1), 0, 6, &whole, &error), FT_ERR_DAMAGED);
     assert_int_equal(json_read_int(json_array_get(root, 1), 7, 7, &whole, &error), FT_OK);
     assert_int_equal(whole, 7);
     assert_int_equal(json_read_int(json_array_get(root, 1), 8, 9, &whole, &error), FT_ERR_DAMAGED);

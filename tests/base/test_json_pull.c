@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json_pull.h"
@@ -40,6 +41,20 @@ static void test_values(void **state) {
     assert_true(json_pull_more(&p, '}', &first) && json_pull_key(&p, &key) && json_pull_skip(&p));
     assert_false(json_pull_more(&p, '}', &first));
     assert_true(json_pull_end(&p) && p.why == NULL);
+}
+
+static void test_blanks(void **state) {
+    (void)state;
+    static const char *const blanks[] = {"", " ", "\t", "\n", "\r", " \t\n\r "};
+    for (size_t i = 0; i < sizeof blanks / sizeof blanks[0]; i++) {
+        char text[64];
+        const char *b = blanks[i];
+        snprintf(text, sizeof text, "%s[%s1%s,%s{%s\"a\"%s:%s2%s}%s]%s", b, b, b, b, b, b, b, b, b, b);
+        json_pull p = pull_of(text);
+        assert_true(json_pull_skip(&p) && json_pull_end(&p));
+    }
+    json_pull p = pull_of("\v1"); /* no blank of JSON */
+    assert_false(json_pull_skip(&p) && json_pull_end(&p));
 }
 
 static void expect_bad(const char *text, const char *why) {
@@ -85,6 +100,7 @@ static void test_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_blanks),
         cmocka_unit_test(test_not_json),
         cmocka_unit_test(test_numbers),
     };

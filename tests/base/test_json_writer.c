@@ -98,6 +98,55 @@ static void test_strings(void **state) {
     check_string("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+/* The first and the last character of each length, and their neighbours that are none. */
+static void test_limits_of_utf8(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } all[] = {{"\x7f", 1},
+               {"\x80", 0},
+               {"\xc1\xbf", 0},
+               {"\xc2\x80", 2},
+               {"\xdf\xbf", 2},
+               {"\xe0\x9f\xbf", 0},
+               {"\xe0\xa0\x80", 3},
+               {"\xed\x9f\xbf", 3},
+               {"\xed\xa0\x80", 0},
+               {"\xee\x80\x80", 3},
+               {"\xef\xbf\xbf", 3},
+               {"\xf0\x8f\xbf\xbf", 0},
+               {"\xf0\x90\x80\x80", 4},
+               {"\xf4\x8f\xbf\xbf", 4},
+               {"\xf4\x90\x80\x80", 0},
+               {"\xf5\x80\x80\x80", 0},
+               {"\xc2", 0},
+               {"\xc2\xc0", 0},
+               {"\xe1\x80", 0},
+               {"\xf1\x80\x80", 0}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) assert_int_equal(utf8_length(all[i].bytes), all[i].length);
+}
+
+/* A level inside of a line stays on it, also at the top. */
+static void test_lines_inside_lines(void **state) {
+    (void)state;
+    buf out = {0};
+    json_writer w;
+    jsonw_init(&w, &out);
+    jsonw_open_array(&w, JSON_LINE);
+    jsonw_open_array(&w, JSON_BLOCK);
+    jsonw_int(&w, 1);
+    jsonw_int(&w, 2);
+    jsonw_close(&w);
+    jsonw_open_object(&w, JSON_BLOCK);
+    jsonw_key(&w, "a");
+    jsonw_int(&w, 3);
+    jsonw_close(&w);
+    jsonw_close(&w);
+    assert_string_equal(out.data, "[[1, 2], {\"a\": 3}]");
+    buf_free(&out);
+}
+
 /* Every string of two bytes must come out as something a parser accepts. */
 static void test_all_byte_pairs(void **state) {
     (void)state;
@@ -151,9 +200,10 @@ static void test_not_finite_is_null(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),   cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_strings), cmocka_unit_test(test_all_byte_pairs),
-        cmocka_unit_test(test_doubles), cmocka_unit_test(test_not_finite_is_null),
+        cmocka_unit_test(test_pairs),          cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_limits_of_utf8), cmocka_unit_test(test_lines_inside_lines),
+        cmocka_unit_test(test_strings),        cmocka_unit_test(test_all_byte_pairs),
+        cmocka_unit_test(test_doubles),        cmocka_unit_test(test_not_finite_is_null),
     };
     return cmocka_run_group_tests_name("base/json_writer", tests, NULL, NULL);
 }

@@ -60,6 +60,47 @@ static void test_noise(void **state) {
     assert_true(fabs(first.modes[1].memory_mib / exact.modes[1].memory_mib - 1) <= 0.006);
 }
 
+/* Each number is multiplied by 1 + ratio x a normal draw, cut at three deviations; memory by a tenth of the ratio. */
+static void test_factors_of_noise(void **state) {
+    (void)state;
+    label exact = of_product(64), noisy = exact;
+    rng a, b;
+    rng_init(&a, 3, 1);
+    rng_init(&b, 3, 1);
+    label_add_noise(&noisy, 0.02, &a);
+    for (int mode = FT_INFER; mode <= FT_TRAIN; mode++) {
+        double f[4];
+        for (int i = 0; i < 4; i++) f[i] = fmax(-3, fmin(3, rng_normal(&b)));
+        const label_mode *x = &exact.modes[mode], *y = &noisy.modes[mode];
+        assert_true(fabs(y->time_ms - x->time_ms * (1 + 0.02 * f[0])) < 1e-12 * x->time_ms);
+        assert_true(fabs(y->sm_util_percent - fmin(99, x->sm_util_percent * (1 + 0.02 * f[1]))) < 1e-9);
+        assert_true(fabs(y->memory_util_percent - fmin(99, x->memory_util_percent * (1 + 0.02 * f[2]))) < 1e-9);
+        assert_true(fabs(y->memory_mib - x->memory_mib * (1 + 0.002 * f[3])) < 1e-9);
+    }
+}
+
+/* Convolutions in groups of 8 channels reach sqrt(8 / 32) of what others do: a group of 32 fills a tile. */
+static void test_groups(void **state) {
+    (void)state;
+    for (int width = 8; width <= 64; width *= 2) {
+        ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+        uint32_t x = toy_input(g, 64, 512, 64, 64), w = toy_weight(g, 512, width, 7, 7);
+        uint32_t y = toy_op(g, "Conv", x, w, FT_NONE, toy_value(g, 64, 512, 58, 58));
+        ft_attr group = toy_int(g, "group", 512 / width);
+        toy_attrs(g, &group, 1);
+        toy_finish(g, y, 64, 64);
+        ft_device *device;
+        label l;
+        assert_int_equal(ft_device_open("rtx-3090", &device, NULL), FT_OK);
+        assert_int_equal(label_compute(g, device, &l, NULL), FT_OK);
+        double flops = 2.0 * 64 * 512 * 58 * 58 * width * 49;
+        double expected = flops / (35.58e9 * 0.7 * fmin(1, sqrt(width / 32.0))) + 0.004;
+        assert_true(fabs(l.modes[FT_INFER].time_ms / expected - 1) < 1e-3);
+        ft_device_free(device);
+        ft_graph_free(g);
+    }
+}
+
 static void test_text(void **state) {
     (void)state;
     label l = of_product(64);
@@ -76,9 +117,8 @@ static void test_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_rules),  cmocka_unit_test(test_noise), cmocka_unit_test(test_factors_of_noise),
+        cmocka_unit_test(test_groups), cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests_name("generate/label", tests, NULL, NULL);
 }

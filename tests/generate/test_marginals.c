@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static char *document(ft_output output) {
     size_t size = 0;
     ft_error error;
     style.output = output;
+    style.width = 200;
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
     assert_int_equal(ft_generate_write(&r, &style, stream, &error), FT_OK);
@@ -69,6 +71,23 @@ static void test_documents(void **state) {
     }
 }
 
+/* Of 0, 1, 2 (+ the row): mean, minimum, median and maximum, each before the published number. */
+static void test_cells_of_the_table(void **state) {
+    (void)state;
+    char *text = document(FT_TABLE), *line = strstr(text, "parameters (M)");
+    double numbers[8];
+    assert_non_null(line);
+    const int found = sscanf(line + strlen("parameters (M)"), "%lf %lf %lf %lf %lf %lf %lf %lf", &numbers[0],
+                             &numbers[1], &numbers[2], &numbers[3], &numbers[4], &numbers[5], &numbers[6], &numbers[7]);
+    ft_generate_result r = add_up(3);
+    const ft_marginal *m = &r.marginals[MARGINAL_PARAMS];
+    assert_int_equal(found, 8);
+    assert_true(numbers[0] == m->mean && numbers[2] == m->min && numbers[4] == m->median && numbers[6] == m->max);
+    for (int i = 0; i < 4; i++)
+        assert_true(fabs(numbers[2 * i + 1] - m->published[i]) <= 0.01 * m->published[i]); /* rounded */
+    free(text);
+}
+
 static void test_out_of_memory(void **state) {
     (void)state;
     for (long n = 0;; n++) {
@@ -87,6 +106,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_cells_of_the_table),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("generate/marginals", tests, NULL, NULL);

@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
+#include "base/hash.h"
 #include "generate/net.h"
 #include "support/failing.h"
 
@@ -84,6 +87,128 @@ static void test_unfolded(void **state) {
     arena_free(&b);
 }
 
+/* Counts of the data set, by hand. */
+static void work_of_each_operator(void **state) {
+    (void)state;
+    net_node n = {.op = NET_CONV, .kernel = 3, .stride = 1, .groups = 2, .in_channels = 8, .in_side = 6, .side = 5};
+    n.channels = 4;
+    assert_int_equal(net_in_elems(&n), 8 * 36);
+    assert_int_equal(net_out_elems(&n), 4 * 25);
+    assert_int_equal(net_weights(&n), 4 * 4 * 9 + 4);
+    assert_int_equal(net_flops(&n), 2 * 100 * 4 * 9 + 2 * 100);
+    static const struct {
+        net_op op;
+        int64_t weights, flops;
+    } all[] = {{NET_RELU, 0, 100},   {NET_NORM, 16, 200}, {NET_CONCAT, 0, 0}, {NET_AVERAGE, 0, 900}, {NET_MAX, 0, 900},
+               {NET_GLOBAL, 0, 288}, {NET_FLATTEN, 0, 0}, {NET_GEMM, 36, 64}, {NET_ADD, 0, 200}};
+    n.input_count = 3;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        n.op = all[i].op;
+        assert_int_equal(net_weights(&n), all[i].weights);
+        assert_int_equal(net_flops(&n), all[i].flops);
+    }
+    n.side = n.in_side = 0; /* not maps */
+    assert_int_equal(net_in_elems(&n), 8);
+    assert_int_equal(net_out_elems(&n), 4);
+}
+
+static void expect_node(const net *n, uint32_t at, net_op op, int kernel, int stride, int groups, int64_t channels,
+                        int64_t side) {
+    const net_node *node = &n->nodes[at];
+    const int64_t found[] = {node->op, node->kernel, node->stride, node->groups, node->channels, node->side};
+    const int64_t expected[] = {op, kernel, stride, groups, channels, side};
+    for (int i = 0; i < 6; i++)
+        if (found[i] != expected[i])
+            fail_msg("node %u, number %d: %ld != %ld", at, i, (long)found[i], (long)expected[i]);
+}
+
+/* One block of each style: its operators, in order. */
+static void blocks_of_each_style(void **state) {
+    (void)state;
+    arch a = {{{.style = STYLE_GOOGLENET, .depth = 1, .width = 64},
+               {.style = STYLE_RESNEXT, .depth = 2, .width = 128, .groups = 4, .narrowing = 2},
+               {.style = STYLE_DENSENET, .depth = 1, .width = 96, .growth = 12},
+               {.style = STYLE_MOBILENET, .depth = 2, .width = 160, .halves_last = true}}};
+    arena memory;
+    net n;
+    arena_init(&memory, UINT64_MAX);
+    assert_int_equal(net_build(&a, false, &memory, &n, NULL), FT_OK);
+    uint32_t i = 0;
+    expect_node(&n, i++, NET_CONV, 3, 2, 1, 32, 112);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 32, 112);
+    /* GoogLeNet: 64 = 16 + 32 + 8 + 8 */
+    expect_node(&n, i++, NET_CONV, 1, 2, 1, 16, 56);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 16, 56);
+    expect_node(&n, i++, NET_CONV, 1, 1, 1, 16, 112);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 16, 112);
+    expect_node(&n, i++, NET_CONV, 3, 2, 1, 32, 56);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 32, 56);
+    expect_node(&n, i++, NET_CONV, 1, 1, 1, 8, 112);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 8, 112);
+    expect_node(&n, i++, NET_CONV, 5, 2, 1, 8, 56);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 8, 56);
+    expect_node(&n, i++, NET_MAX, 3, 2, 0, 32, 56);
+    expect_node(&n, i++, NET_CONV, 1, 1, 1, 8, 56);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 8, 56);
+    expect_node(&n, i++, NET_CONCAT, 0, 0, 0, 64, 56);
+    /* ResNeXt: a bottleneck of 64; the second block keeps size and channels and needs no convolution beside it. */
+    for (int block = 0; block < 2; block++) {
+        expect_node(&n, i++, NET_CONV, 1, 1, 1, 64, block == 0 ? 56 : 28);
+        expect_node(&n, i++, NET_RELU, 0, 0, 0, 64, block == 0 ? 56 : 28);
+        expect_node(&n, i++, NET_CONV, 3, block == 0 ? 2 : 1, 4, 64, 28);
+        expect_node(&n, i++, NET_RELU, 0, 0, 0, 64, 28);
+        expect_node(&n, i++, NET_CONV, 1, 1, 1, 128, 28);
+        if (block == 0) expect_node(&n, i++, NET_CONV, 1, 2, 1, 128, 28);
+        expect_node(&n, i++, NET_ADD, 0, 0, 0, 128, 28);
+        expect_node(&n, i++, NET_RELU, 0, 0, 0, 128, 28);
+    }
+    /* DenseNet: a transition to 96 channels, then 12 more. */
+    expect_node(&n, i++, NET_NORM, 0, 0, 0, 128, 28);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 128, 28);
+    expect_node(&n, i++, NET_CONV, 1, 1, 1, 96, 28);
+    expect_node(&n, i++, NET_AVERAGE, 2, 2, 0, 96, 14);
+    expect_node(&n, i++, NET_NORM, 0, 0, 0, 96, 14);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 96, 14);
+    expect_node(&n, i++, NET_CONV, 1, 1, 1, 48, 14);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 48, 14);
+    expect_node(&n, i++, NET_CONV, 3, 1, 1, 12, 14);
+    expect_node(&n, i++, NET_CONCAT, 0, 0, 0, 108, 14);
+    /* MobileNet: the second block halves the map. */
+    expect_node(&n, i++, NET_CONV, 3, 1, 108, 108, 14);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 108, 14);
+    expect_node(&n, i++, NET_CONV, 1, 1, 1, 160, 14);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 160, 14);
+    expect_node(&n, i++, NET_CONV, 3, 2, 160, 160, 7);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 160, 7);
+    expect_node(&n, i++, NET_CONV, 1, 1, 1, 160, 7);
+    expect_node(&n, i++, NET_RELU, 0, 0, 0, 160, 7);
+    expect_node(&n, i++, NET_GLOBAL, 0, 0, 0, 160, 1);
+    expect_node(&n, i++, NET_FLATTEN, 0, 0, 0, 160, 0);
+    expect_node(&n, i++, NET_GEMM, 0, 0, 0, 1000, 0);
+    assert_int_equal(n.count, i);
+    arena_free(&memory);
+}
+
+/* Seeds name data sets: the same seed must draw the same networks in every version. */
+static void seeds_draw_the_same_networks_in_every_version(void **state) {
+    (void)state;
+    static const char *const expected[] = {"29a2d08e4cdfdb4439abff20f7fe5377", "5aa6f15cd8f1cc3a5c20910aa38403b2",
+                                           "a19b0482df657606b7160ba0aef292bc", "f07dbd6de0341529eb73957ecd7a60ce",
+                                           "19740de6140e735d102a97caaf570e9f", "eb8d91e6713c6583918d99ee91a69b24"};
+    for (uint64_t i = 0; i < 6; i++) {
+        arena memory;
+        ft_error error;
+        buf out = {0};
+        char text[HASH_TEXT];
+        net n = build(i, i % 2 == 1, &memory);
+        assert_int_equal(net_pickle(&n, (int64_t)1 << 4 * i, &memory, &out, &error), FT_OK);
+        hash_text(hash_bytes(out.data, out.length), text);
+        if (strcmp(text, expected[i]) != 0) fail_msg("network %d: %s", (int)i, text);
+        buf_free(&out);
+        arena_free(&memory);
+    }
+}
+
 static void test_out_of_memory(void **state) {
     (void)state;
     rng random;
@@ -109,6 +234,9 @@ int main(void) {
         cmocka_unit_test(test_stem),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_unfolded),
+        cmocka_unit_test(work_of_each_operator),
+        cmocka_unit_test(blocks_of_each_style),
+        cmocka_unit_test(seeds_draw_the_same_networks_in_every_version),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("generate/net", tests, NULL, NULL);

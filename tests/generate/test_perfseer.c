@@ -107,6 +107,9 @@ static void test_refusals(void **state) {
 static void test_only_counted(void **state) {
     (void)state;
     ft_generate_result r = generate(NULL, 20, &(ft_generate_options){0});
+    assert_int_equal(r.networks, 20);
+    assert_int_equal(r.graphs + r.skipped, 20 * 9); /* nine batch sizes; what does not fit the device is skipped */
+    assert_true(r.skipped > 0 && r.skipped < r.graphs);
     assert_int_equal(system("test -z \"$(ls -A)\""), 0);
     assert_true(r.marginals[0].mean > 10 && r.marginals[0].max < 30000);
     assert_true(r.marginals[4].min > 1490 && r.marginals[4].max < 24576);

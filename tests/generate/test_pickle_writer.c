@@ -41,6 +41,35 @@ static void test_values(void **state) {
     buf_free(&out);
 }
 
+/* Python writes the shortest form: one byte, two, four with a sign, or eight. */
+static void whole_numbers_have_the_shortest_form(void **state) {
+    (void)state;
+    static const struct {
+        int64_t value;
+        const char *bytes;
+        size_t size;
+    } all[] = {{0, "K\0", 2},
+               {255, "K\xff", 2},
+               {256, "M\0\1", 3},
+               {65535, "M\xff\xff", 3},
+               {65536, "J\0\0\1\0", 5},
+               {INT32_MAX, "J\xff\xff\xff\x7f", 5},
+               {-1, "J\xff\xff\xff\xff", 5},
+               {INT32_MIN, "J\0\0\0\x80", 5},
+               {INT64_C(1) << 31, "\x8a\x08\0\0\0\x80\0\0\0\0", 10},
+               {INT64_C(-2147483649), "\x8a\x08\xff\xff\xff\x7f\xff\xff\xff\xff", 10}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        pickle_writer w;
+        buf out = {0};
+        pickle_writer_begin(&w, &out);
+        size_t before = out.length;
+        pickle_put_int(&w, all[i].value);
+        assert_int_equal(out.length - before, all[i].size);
+        assert_memory_equal(out.data + before, all[i].bytes, all[i].size);
+        buf_free(&out);
+    }
+}
+
 /* A repeated string is a memo reference; a repeated dict is the same object; also beyond memo 256. */
 static void test_memory(void **state) {
     (void)state;
@@ -79,6 +108,7 @@ static void test_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(whole_numbers_have_the_shortest_form),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("generate/pickle_writer", tests, NULL, NULL);

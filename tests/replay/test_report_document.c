@@ -80,6 +80,12 @@ static void test_json(void **state) {
     const json_t *two = json_array_get(root, 1);
     assert_int_equal(json_integer_value(json_object_get(two, "workers")), 2);
     assert_float_equal(json_number_value(json_object_get(two, "iteration_us")), replays[1].iteration_us, 1e-12);
+    /* Every worker computes a batch of 4 in each iteration. */
+    assert_float_equal(json_number_value(json_object_get(two, "samples_per_s")), 2 * 4 * 1e6 / replays[1].iteration_us,
+                       1e-6);
+    assert_float_equal(json_number_value(json_object_get(two, "speedup_ratio")),
+                       replays[1].kernel_us / replays[1].iteration_us, 1e-12);
+    assert_int_equal(json_integer_value(json_object_get(two, "gradient_bytes")), 4096);
     assert_int_equal(json_array_size(json_object_get(two, "engines")), 5);
     assert_int_equal(json_array_size(json_object_get(two, "kernels")), replays[1].event_count);
     assert_int_equal(json_array_size(json_object_get(two, "critical_path")), replays[1].critical_count);
