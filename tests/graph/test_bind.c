@@ -261,6 +261,31 @@ static void a_fixed_batch_is_scaled(void **state) {
     ft_graph_free(g);
 }
 
+/* Inputs grow with the batch when they have its symbol, on any axis, or its size on the axis of the batch. */
+static void inputs_without_the_batch_do_not_grow(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    int64_t n = symbol(g, "N");
+    uint32_t x = ADD(g, "x", FT_INPUT, n, 8), mask = ADD(g, "mask", FT_INPUT, 8, 8),
+             ids = ADD(g, "ids", FT_INPUT, 4, n);
+    uint32_t one = ADD(g, "one", FT_INPUT, 1, 8);
+    uint32_t y = op(g, "MatMul", op(g, "Add", x, one), op(g, "Relu", mask, FT_NONE)), z = op(g, "Relu", ids, FT_NONE);
+    assert_int_equal(graph_add_output(g, z, &error), FT_OK);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 3}, &bound, &error), FT_OK);
+    assert_true(bound->tensors[x].is_batched);
+    assert_false(bound->tensors[mask].is_batched);
+    assert_true(bound->tensors[ids].is_batched);
+    check_shape(bound, z, "4x3");
+    for (uint32_t i = 0; i < bound->tensor_count; i++)
+        assert_int_equal(tensor_elems(bound, &bound->tensors[i]), ft_tensor_elems(bound, &bound->tensors[i]));
+    assert_int_equal(tensor_elems(bound, &bound->tensors[x]), 24);
+    assert_int_equal(tensor_elems(bound, &bound->tensors[mask]), 64);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
 /* The same with a symbolic batch: the constant fixes it, and the graph is scaled. */
 static void a_symbolic_batch_fixed_by_a_constant_is_scaled(void **state) {
     (void)state;
@@ -437,6 +462,7 @@ int main(void) {
         cmocka_unit_test(wrong_bindings_are_refused),
         cmocka_unit_test(a_fixed_batch_is_scaled),
         cmocka_unit_test(a_symbolic_batch_fixed_by_a_constant_is_scaled),
+        cmocka_unit_test(inputs_without_the_batch_do_not_grow),
         cmocka_unit_test(constants_do_not_grow),
         cmocka_unit_test(computed_shapes_are_folded),
         cmocka_unit_test(declared_shapes_are_a_fallback),

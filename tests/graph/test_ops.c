@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -63,6 +64,35 @@ static void names_of_one_format_are_not_those_of_another(void **state) {
     assert_ptr_equal(opdef_find(FT_FORMAT_PERFSEER, "Gemm"), opdef_find(FT_FORMAT_ONNX, "Gemm"));
 }
 
+/* FLOPs, gradients and memory of every model depend on these columns. tests/graph/operators.txt lists them, so that a
+ * change is deliberate; FLOP factors follow docs/cost.md. After a wanted change, copy $BUILD/graph-operators.txt. */
+static void columns_are_as_listed(void **state) {
+    (void)state;
+    const char *build = getenv("BUILD");
+    char path[256], want[256], got[256];
+    snprintf(path, sizeof path, "%s/graph-operators.txt", build != NULL ? build : "build");
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    for (uint32_t i = 0; i < ft_opdef_count(); i++) {
+        const ft_opdef *d = ft_opdef_at(i);
+        fprintf(out, "%s: %s, cost %d, flops %u, flags %x, auxiliary %x, x %u, w %u, layout %d\n", d->name,
+                ft_op_class_name(d->op_class), (int)d->cost, (unsigned)d->flops, (unsigned)d->flags,
+                (unsigned)d->aux_inputs, (unsigned)d->x, (unsigned)d->w, (int)d->layout);
+    }
+    fclose(out);
+    FILE *expected = fopen("tests/graph/operators.txt", "r"), *found = fopen(path, "r");
+    assert_non_null(expected);
+    assert_non_null(found);
+    for (;;) {
+        const char *a = fgets(want, sizeof want, expected), *b = fgets(got, sizeof got, found);
+        if (a == NULL && b == NULL) break;
+        if (a == NULL || b == NULL || strcmp(a, b) != 0)
+            fail_msg("expected %sfound    %s", a != NULL ? a : "no more\n", b != NULL ? b : "no more\n");
+    }
+    fclose(expected);
+    fclose(found);
+}
+
 static void the_table_can_be_listed(void **state) {
     (void)state;
     assert_null(ft_opdef_at(ft_opdef_count()));
@@ -78,6 +108,7 @@ int main(void) {
         cmocka_unit_test(entries_are_complete),
         cmocka_unit_test(names_of_one_format_are_not_those_of_another),
         cmocka_unit_test(the_table_can_be_listed),
+        cmocka_unit_test(columns_are_as_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
