@@ -124,6 +124,40 @@ static char *shown(ft_program *program, size_t *size) {
     return text;
 }
 
+/* Comparisons of an index with numbers, on either side, and with another index; two of one index become a range. */
+static void test_comparisons(void **state) {
+    (void)state;
+    static const struct {
+        const char *read, *printed;
+    } cases[] = {
+        {"(i < 5)", "(i < 5)"},
+        {"(i <= 5)", "(i < 6)"},
+        {"(2 < i)", "(3 <= i)"},
+        {"(2 <= i)", "(2 <= i)"},
+        {"(i < j)", "((i + (j*-1)) < 0)"},
+        {"(i <= j)", "((i + (j*-1)) < 1)"},
+        {"((2 <= i) && (i < 7))", "tir.if_then_else(((2 <= i) && (i < 7)), a"},
+        {"((2 <= i) && (j < 7))", "(j < 7))), a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        ft_program *program = NULL;
+        ft_error error = {0};
+        size_t used, size;
+        snprintf(text, sizeof text,
+                 "GlobalVar(main): PrimFunc([]) attrs={} {\n  for (i, 0, 9) {\n    for (j, 0, 9) {\n      b[((i*9) + "
+                 "j)] = tir.if_then_else(%s, a[((i*9) + j)], 0f)\n"
+                 "    }\n  }\n}\n",
+                 cases[i].read);
+        assert_int_equal(ft_program_new(&program, &error), FT_OK);
+        if (ft_program_parse(program, text, strlen(text), &used, &error) != FT_OK) fail_msg("%s", error.message);
+        char *again = shown(program, &size);
+        if (strstr(again, cases[i].printed) == NULL) fail_msg("%s became\n%s", cases[i].read, again);
+        free(again);
+        ft_program_free(program);
+    }
+}
+
 /* A file of printed programs is a log; the printed form of a program parses to the same features. */
 static void test_logs(void **state) {
     (void)state;
@@ -264,10 +298,10 @@ static void test_memory_of_logs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shown_again),    cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_logs),           cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_many_casts),     cmocka_unit_test(test_memory_runs_out),
-        cmocka_unit_test(test_memory_of_logs),
+        cmocka_unit_test(test_shown_again),     cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_comparisons),     cmocka_unit_test(test_logs),
+        cmocka_unit_test(test_errors),          cmocka_unit_test(test_many_casts),
+        cmocka_unit_test(test_memory_runs_out), cmocka_unit_test(test_memory_of_logs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
