@@ -219,6 +219,9 @@ static void list(FILE *out, network *n) {
     must(npu_lower(n->graph, &memory, &net, &error), &error);
     fprintf(out, " passes %u cpu %u steps %u constants %ld cpu constants %ld%s\n", net.pass_count, net.cpu_ops,
             net.step_count, (long)net.constant_bytes, (long)net.cpu_constant_bytes, net.is_assumed ? " assumed" : "");
+    fprintf(out, " supported ");
+    for (uint32_t i = 0; i < n->graph->op_count; i++) fputc(npu_is_supported(&net, i) ? 'y' : 'n', out);
+    fputc('\n', out);
     for (uint32_t i = 0; i < net.pass_count; i++) print_pass(out, &net, i);
     print_costs(out, &net, &npu_archs[0], &npu_default_compression, "usual");
     print_costs(out, &net, &npu_archs[2], &npu_default_compression, "usual");
