@@ -60,6 +60,22 @@ named_pages_exist() {
     return "$bad"
 }
 
+# The walks of ARCHITECTURE.md, tables of file and calls: each call is a function of its file. Other files that it names exist.
+architecture_names_code() {
+    local file calls call name bad=0
+    while IFS='|' read -r _ file calls _; do
+        file=$(tr -d '` ' <<<"$file")
+        [ -e "$file" ] || { echo "$file does not exist" && bad=1; }
+        for call in $(tr -d '`,' <<<"$calls"); do
+            grep -q -E "^[a-z].*[ *]$call\(" "$file" || { echo "$file does not define $call" && bad=1; }
+        done
+    done < <(grep -E '^\| `(src|cli)/[a-z0-9_/]*\.c` \|' ARCHITECTURE.md)
+    for name in $(grep -o '`[a-z][a-z0-9_/]*\.[ch]`' ARCHITECTURE.md | tr -d '`' | sort -u); do
+        [ -n "$(find src cli include tests bench -path "*/$name" -print -quit)" ] || [ -e "$name" ] || { echo "$name does not exist" && bad=1; }
+    done
+    return "$bad"
+}
+
 # A path of the author's machine means nothing to a reader.
 paths_are_relative() {
     ! git ls-files 2>/dev/null | grep -v -E '^(LICENSE|fuzz/corpus/)' | xargs grep -n -I -E '(^|[^a-z])/(root|home|work)/' --
@@ -73,5 +89,6 @@ point "every page of docs is in its index" pages_are_indexed
 point "every status is in docs/exit-codes.md" statuses_are_documented
 point "every limit is in docs/limits.md" limits_are_documented
 point "pages that comments name are there" named_pages_exist
+point "ARCHITECTURE.md names files and functions that exist" architecture_names_code
 point "no file names a path of this machine" paths_are_relative
 finish

@@ -121,6 +121,21 @@ public_headers_stand_alone() {
     done
 }
 
+# ARCHITECTURE.md lists the same rooms with the same permissions, and names every sub-folder.
+architecture_agrees() {
+    local room row sub bad=0
+    for room in "${!may[@]}"; do
+        row=$(sed -n "s/^| \`src\/$room\/\` |.*| *\([a-z, ]*\)|\$/\1/p" ARCHITECTURE.md)
+        [ "$(tr -d ',' <<<"$row" | xargs)" = "${may[$room]}" ] ||
+            { echo "ARCHITECTURE.md: src/$room may include '$row', this script '${may[$room]}'" && bad=1; }
+    done
+    for sub in "${!may_inside[@]}"; do
+        [ "${sub#*/}" = . ] || sed -n "/^${sub%%/*}\/ /,/^\$/p" ARCHITECTURE.md | grep -q -w "${sub#*/}" ||
+            { echo "ARCHITECTURE.md does not draw src/$sub" && bad=1; }
+    done
+    return $bad
+}
+
 for folder in src/*/; do
     room=$(basename "$folder")
     if [ -z "${may[$room]+known}" ]; then
@@ -140,6 +155,7 @@ for folder in src/*/; do
         fi
     done
 done
+point "ARCHITECTURE.md has the same table" architecture_agrees
 point "cli includes only public headers" only_public cli
 point "examples include only public headers" only_public examples
 point "public headers include only public headers" only_public include/foretell
