@@ -4,9 +4,9 @@
  *     inspect each ROUNDS FILE...    many files, each of them ROUNDS times: the best time of a file counts
  *     inspect set FOLDER...          every graph of data sets, read only; `set-cost` also binds and costs them
  *
- * Prints one line of CSV: n,failed,mean_ms,median_ms,p90_ms,max_ms,total_s,peak_rss_mb,cpu_ms. Times are those of the
- * wall clock but for the last, the processor time of one item on average, which other work on the machine does not
- * stretch. The peak is that of this process alone, which does nothing else. bench/run calls it, one process per
+ * Prints one line of CSV: n,failed,mean_ms,median_ms,p90_ms,max_ms,total_s,peak_rss_mb,cpu_ms. Times are wall-clock
+ * times except the last, the mean processor time of one item, which other load does not stretch. The peak is that of
+ * this process alone. bench/run calls it, one process per
  * measurement, and makes the tables. */
 #include <foretell/foretell.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void time_file(const char *path, times *t) {
     }
 }
 
-/* One time for one file: the best of some rounds, which says what the file takes rather than what else ran. */
+/* One time for one file: the best of some rounds, which other load disturbs least. */
 static void time_best(const char *path, long rounds, times *t) {
     times tries = {0};
     for (long i = 0; i < rounds; i++) time_file(path, &tries);
@@ -97,7 +97,7 @@ static void time_set(const char *path, bool has_cost, times *t) {
         ft_graph_free(model);
         double ended = now_ms();
         times_add(t, ended - started);
-        started = ended; /* the first graph of a set carries the opening of its tables */
+        started = ended; /* the time of the first graph of a set includes opening its tables */
         if (status) {
             t->failed++;
             fprintf(stderr, "%s\n", error.message);
@@ -106,7 +106,7 @@ static void time_set(const char *path, bool has_cost, times *t) {
     ft_source_close(source);
 }
 
-/* The most memory this process ever held. getrusage would also count the shell that it was forked from. */
+/* The peak memory of this process. getrusage would also count the shell that it was forked from. */
 static double peak_rss_mb(void) {
     FILE *status = fopen("/proc/self/status", "r");
     char line[256];

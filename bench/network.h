@@ -1,4 +1,4 @@
-/* network.h - times a graph network of a given kind on made-up samples, and writes it down for its twin in PyTorch.
+/* network.h - times a graph network of a given kind on synthetic samples, and dumps it for comparison with PyTorch.
  *
  * Prints one line for each measurement: name,threads,nodes,edges,median_ms,p25_ms,min_ms. */
 #ifndef BENCH_NETWORK_H
@@ -15,18 +15,18 @@
 #include "nn/parallel.h"
 #include "predictor/gnn/gnn.h"
 
-enum { MAX_SAMPLES = 256, PART_NODES = 768, MAX_PARTS = 64, WARM_UP = 5, MOST_COUNT = 1000000 };
+enum { MAX_SAMPLES = 256, PART_NODES = 768, MAX_PARTS = 64, WARM_UP = 5, MAX_COUNT = 1000000 };
 static const size_t MEMORY = (size_t)1 << 31;
 
-/* What is timed. */
+/* The network that is timed. */
 typedef struct timed_kind {
-    const char *sample; /* what a sample is called: "graph" */
+    const char *sample; /* name of a sample: "graph" */
     uint32_t samples;   /* in a batch */
     gnn_net *(*build)(const gnn_plan *plan, params *p);
     ft_status (*finalize)(gnn_net *net, const params *values, ft_error *error); /* NULL: nothing */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
     void (*make)(rng *r, arena *memory, gnn_sample *sample);
-    const float *column_values; /* what is known of the devices; NULL where the network is not told */
+    const float *column_values; /* device features; NULL where the network has none */
 } timed_kind;
 
 static void must(ft_status status, const ft_error *error) {
@@ -38,14 +38,14 @@ static void must(ft_status status, const ft_error *error) {
 /* A number of threads, steps or columns from the command line. */
 static int count_of(const char *text) {
     int64_t count = 0;
-    if (!text_int(text, strlen(text), &count) || count < 1 || count > MOST_COUNT) {
-        fprintf(stderr, "bench: '%s' is not a number from 1 to %d\n", text, MOST_COUNT);
+    if (!text_int(text, strlen(text), &count) || count < 1 || count > MAX_COUNT) {
+        fprintf(stderr, "bench: '%s' is not a number from 1 to %d\n", text, MAX_COUNT);
         exit(2);
     }
     return (int)count;
 }
 
-/* Where the times of all steps go. */
+/* Room for the times of all steps. */
 static double *new_times(int steps) {
     double *ms = calloc((size_t)steps, sizeof *ms);
     if (ms != NULL) return ms;
@@ -105,7 +105,7 @@ typedef struct data {
     part parts[MAX_PARTS];
     uint32_t part_count;
     const network *net;
-    double said; /* so that nothing is optimised away */
+    double checksum; /* so that nothing is optimised away */
 } data;
 
 /* Joins samples `first` .. `first + count - 1`. */
@@ -173,7 +173,7 @@ static void time_training(network *n, int threads, int steps) {
     fprintf(stderr, "loss %g\n", total);
 }
 
-static void time_asking(network *n, int steps) {
+static void time_predicting(network *n, int steps) {
     static data d;
     ft_error error;
     gnn_batch one;
@@ -186,9 +186,9 @@ static void time_asking(network *n, int steps) {
     for (int i = -WARM_UP; i < steps; i++) {
         double started = now_ms();
         tape_begin(t, TAPE_INFER, 0, 0);
-        const tensor *said = n->kind->forward(n->net, t, &one);
+        const tensor *output = n->kind->forward(n->net, t, &one);
         must(tape_status(t, &error), &error);
-        d.said += (double)said->data[0];
+        d.checksum += (double)output->data[0];
         if (i >= 0) ms[i] = now_ms() - started;
     }
     char name[64];
@@ -224,7 +224,7 @@ static void dump(network *n, const char *path) {
     join(&d, 0, n->kind->samples, &b);
     must(tape_new(&n->values, MEMORY, &t, &error), &error);
     tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = n->kind->forward(n->net, t, &b);
+    const tensor *output = n->kind->forward(n->net, t, &b);
     must(tape_status(t, &error), &error);
     put_numbers(f, "kinds", b.nodes, b.kinds);
     put_numbers(f, "from", b.edges, b.from);
@@ -237,7 +237,7 @@ static void dump(network *n, const char *path) {
     put(f, "graph_marks", b.samples, w.global_marks, b.global_marks);
     if (w.column_values > 0) put(f, "columns", b.columns, w.column_values, b.column_values);
     put(f, "dropout", 1, 1, &dropout);
-    put(f, "said", b.samples, n->plan.outputs, said->data);
+    put(f, "said", b.samples, n->plan.outputs, output->data);
     for (uint32_t i = 0; i < n->values.count; i++) {
         const param *p = &n->values.items[i];
         put(f, p->name, p->rows, p->cols, n->values.values + p->offset);
@@ -248,13 +248,13 @@ static void dump(network *n, const char *path) {
 
 /* --- Commands ------------------------------------------------------------------------------------------------ */
 
-/* What a bench of one network can be told to do; returns the status to exit with. */
+/* Runs a command of the benchmark; returns the exit status. */
 static int network_run(network *n, int argc, char **argv, const char *usage) {
     const char *what = argc > 2 ? argv[1] : "";
     if (strcmp(what, "train") == 0 && argc > 3)
         time_training(n, count_of(argv[2]), count_of(argv[3]));
     else if (strcmp(what, "infer") == 0)
-        time_asking(n, count_of(argv[2]));
+        time_predicting(n, count_of(argv[2]));
     else if (strcmp(what, "dump") == 0)
         dump(n, argv[2]);
     else

@@ -3,8 +3,8 @@
  *     nn train THREADS STEPS [NODES]    a step on a batch of 64 graphs of about NODES (100) nodes each
  *     nn infer STEPS [NODES]            a forward pass on one graph, and on the batch, with one thread
  *
- * Prints one line for each measurement: name,threads,nodes,edges,median_ms,p25_ms,min_ms. bench/run_nn lets it take
- * turns with PyTorch, so that both see the same machine. */
+ * Prints one line for each measurement: name,threads,nodes,edges,median_ms,p25_ms,min_ms. bench/nn_turns runs it
+ * and PyTorch alternately, so that both have the same load. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* A chain with 30 % more edges that skip up to nine nodes, behind `first`; edges as (to, from) in one number. */
+/* A chain with 30 % more edges that skip up to nine nodes, after `first`; edges as (to, from) in one number. */
 static uint32_t make_edges(rng *r, uint32_t nodes, uint32_t first, uint64_t *edges) {
     uint32_t count = 0;
     for (uint32_t i = 0; i + 1 < nodes; i++) edges[count++] = (uint64_t)(first + i + 1) << 32 | (first + i);
@@ -221,7 +221,7 @@ static int usage(void) {
     return 2;
 }
 
-/* Argument i as a number from 1 to 100000; the default when it is not there, 0 when it is none. */
+/* Argument i as a number from 1 to 100000; the default when it is missing, 0 when it is no number. */
 static uint32_t number(int argc, char **argv, int i, uint32_t otherwise) {
     if (i >= argc) return otherwise;
     char *end;

@@ -2,11 +2,12 @@
  *
  *     predict one ROUNDS FILE DEVICE      a graph that is read already: microseconds of one prediction for one device
  *     predict many ROUNDS FILE            results a second over nine batch sizes and all devices of the bundled
- * predictors predict open ROUNDS                 all bundled predictors: microseconds to open them, and their memory
+ * predictors
+ *     predict open ROUNDS                 all bundled predictors: microseconds to open them, and their memory
  *     predict process ROUNDS COMMAND...   a whole process, start to end: milliseconds and resident memory
  *
- * Prints lines of CSV: case,value,unit. A value is the least of five medians of so many rounds, a tenth of a second
- * apart: where processors are shared with others, these come and go. bench/run collects them. */
+ * Prints lines of CSV: case,value,unit. A value is the smallest of five medians of so many rounds, a tenth of a
+ * second apart, to exclude other load of a shared machine. bench/run collects them. */
 #include <fcntl.h>
 #include <foretell/foretell.h>
 #include <math.h>
@@ -41,14 +42,14 @@ static double median(double *values, long count) {
     return values[count / 2];
 }
 
-/* Times something once, in microseconds. */
+/* Runs once; returns microseconds. */
 typedef double timed(void *user);
 
 static double quiet_us(timed *once, void *user, long rounds) {
     const struct timespec pause = {.tv_nsec = 100000000};
     double *us = calloc((size_t)rounds, sizeof *us), least = INFINITY;
     if (us == NULL) fail("out of memory");
-    once(user); /* into the caches */
+    once(user); /* warms the caches */
     for (int turn = 0; turn < TURNS; turn++) {
         if (turn > 0) nanosleep(&pause, NULL);
         for (long i = 0; i < rounds; i++) us[i] = once(user);
@@ -60,7 +61,7 @@ static double quiet_us(timed *once, void *user, long rounds) {
 
 /* --- The library --------------------------------------------------------------------------------------------- */
 
-/* What is asked, again and again. */
+/* The requests that are repeated. */
 typedef struct bench {
     ft_predictor_set *set;
     ft_graph *model;
@@ -84,7 +85,7 @@ static void close_bench(bench *b) {
     ft_predictor_set_free(b->set);
 }
 
-static double ask(void *user) {
+static double predict(void *user) {
     const bench *b = user;
     ft_results results;
     ft_error error;
@@ -97,7 +98,7 @@ static double ask(void *user) {
 static void time_one(long rounds, const char *path, const char *device) {
     bench b = open_bench(path);
     b.requests[b.count++] = (ft_request){.device = device, .batch = 1};
-    printf("%s,%.1f,us\n", device, quiet_us(ask, &b, rounds));
+    printf("%s,%.1f,us\n", device, quiet_us(predict, &b, rounds));
     close_bench(&b);
 }
 
@@ -107,11 +108,11 @@ static void time_many(long rounds, const char *path) {
         for (uint32_t d = 0; d < ft_predictor_set_device_count(b.set); d++)
             b.requests[b.count++] = (ft_request){.device = ft_predictor_set_device(b.set, d), .batch = INT64_C(1) << i};
     printf("predictions,%u,\n", b.count);
-    printf("predictions a second,%.0f,1/s\n", b.count / quiet_us(ask, &b, rounds) * 1e6);
+    printf("predictions a second,%.0f,1/s\n", b.count / quiet_us(predict, &b, rounds) * 1e6);
     close_bench(&b);
 }
 
-/* Memory that is this process's own: what is mapped from files is not in it. */
+/* Private memory of this process, without mapped files. */
 static double own_kb(void) {
     FILE *f = fopen("/proc/self/smaps_rollup", "r");
     static const char key[] = "Private_Dirty:";

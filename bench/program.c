@@ -1,11 +1,11 @@
-/* program.c - how fast tuning logs are read and become loops and features, on one core.
+/* program.c - speed of reading tuning logs, lowering programs, extracting features and predicting, on one core.
  *
  *     build/bench/program LOG...
- *     build/bench/program ask PREDICTOR PROGRAMS LOG...
+ *     build/bench/program predict PREDICTOR PROGRAMS LOG...
  *
- * Prints "case,value,unit" lines: megabytes of JSON a second (gunzip is part of it), and programs a second from the
- * line to its loops and to its features; or from the line to what a predictor says of it, for the first so many. Each
- * is done three times, and the fastest is told: what else runs on a shared machine only ever slows it down. */
+ * Prints "case,value,unit" lines: megabytes of JSON a second (with gunzip), and programs a second from the line to
+ * its loops and to its features; or from the line to its predicted time, for the first PROGRAMS. The value is the
+ * fastest of three runs, which other load disturbs least. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "foretell/program.h"
 #include "read/ansor.h"
 
-enum { TURNS = 3, TOGETHER = 64 }; /* programs together: as `foretell program predict` asks */
+enum { ROUNDS = 3, GROUP = 64 }; /* programs a call, as in `foretell program predict` */
 
 static double seconds(void) {
     struct timespec t;
@@ -50,7 +50,7 @@ static ft_status run_reading(const char *path, double *rate, ft_error *error) {
     return status;
 }
 
-/* Programs a second, from the line on. */
+/* Programs a second, from the line to loops or features. */
 static ft_status run_lowering(const char *path, bool has_features, double *rate, ft_error *error) {
     ft_program_log *log = NULL;
     ft_program *program = NULL;
@@ -70,16 +70,16 @@ static ft_status run_lowering(const char *path, bool has_features, double *rate,
     return status;
 }
 
-/* Programs that are asked about together. */
-typedef struct questions {
-    ft_graph *graphs[TOGETHER], *bound[TOGETHER];
+/* Programs that are predicted in one call. */
+typedef struct program_group {
+    ft_graph *graphs[GROUP], *bound[GROUP];
     uint32_t count;
-} questions;
+} program_group;
 
-/* Asks them, and gives them back. */
-static ft_status ask(const ft_predictor *predictor, questions *q, double *sum, ft_error *error) {
-    ft_result results[TOGETHER];
-    ft_error errors[TOGETHER];
+/* Predicts them, and frees them. */
+static ft_status predict(const ft_predictor *predictor, program_group *q, double *sum, ft_error *error) {
+    ft_result results[GROUP];
+    ft_error errors[GROUP];
     ft_request request = {.device = ft_predictor_device(predictor, 0)};
     ft_status status =
         ft_predictor_predict_many(predictor, (const ft_graph *const *)q->bound, q->count, &request, results, errors);
@@ -97,7 +97,7 @@ static ft_status ask(const ft_predictor *predictor, questions *q, double *sum, f
     return status;
 }
 
-static ft_status add(questions *q, const ft_program_log *log, ft_error *error) {
+static ft_status add(program_group *q, const ft_program_log *log, ft_error *error) {
     char task[FT_PROGRAM_TASK_SIZE];
     uint32_t i = q->count;
     FT_TRY(ft_program_graph(log, &q->graphs[i], task, error));
@@ -106,25 +106,26 @@ static ft_status add(questions *q, const ft_program_log *log, ft_error *error) {
     return FT_OK;
 }
 
-/* Programs a second, from the line to the answer. `sum` is of the results, so that two builds can be compared. */
-static ft_status run_asking(const char *predictor_path, const char *path, uint32_t together, double most, double *rate,
-                            double *sum, ft_error *error) {
+/* Programs a second, from the line to the result. `sum` is that of the times, so that two builds can be compared. */
+static ft_status run_predicting(const char *predictor_path, const char *path, uint32_t group_size, double max_count,
+                                double *rate, double *sum, ft_error *error) {
     ft_program_log *log = NULL;
     ft_predictor *predictor = NULL;
     ft_program_record record = {.line = 1};
-    questions waiting = {.count = 0};
+    program_group waiting = {.count = 0};
     double count = 0;
     ft_status status = ft_predictor_open(predictor_path, &predictor, error);
     if (status == FT_OK) status = ft_program_log_open(path, &log, error);
     double started = seconds();
-    while (status == FT_OK && count < most && record.line > 0) {
+    while (status == FT_OK && count < max_count && record.line > 0) {
         status = ft_program_log_next(log, &record, error);
         if (status == FT_OK && record.line > 0) {
             status = add(&waiting, log, error);
             count++;
         }
-        bool is_last = count >= most || record.line == 0;
-        if (status == FT_OK && (waiting.count == together || is_last)) status = ask(predictor, &waiting, sum, error);
+        bool is_last = count >= max_count || record.line == 0;
+        if (status == FT_OK && (waiting.count == group_size || is_last))
+            status = predict(predictor, &waiting, sum, error);
     }
     *rate = count / (seconds() - started);
     ft_program_log_close(log);
@@ -137,22 +138,22 @@ static const char *name_of(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-static ft_status bench_asking(int argc, char **argv, ft_error *error) {
-    double most = 0;
-    if (!text_double(argv[3], strlen(argv[3]), &most))
+static ft_status bench_predicting(int argc, char **argv, ft_error *error) {
+    double max_count = 0;
+    if (!text_double(argv[3], strlen(argv[3]), &max_count))
         return ft_fail(error, FT_ERR_USAGE, "'%s' is not a number of programs", argv[3]);
     for (int i = 4; i < argc; i++) {
-        double together = 0, alone = 0, sum = 0, sum_alone = 0;
-        for (int turn = 0; turn < TURNS; turn++) {
+        double grouped = 0, alone = 0, sum = 0, sum_alone = 0;
+        for (int round = 0; round < ROUNDS; round++) {
             double rate;
             sum = sum_alone = 0;
-            FT_TRY(run_asking(argv[2], argv[i], TOGETHER, most, &rate, &sum, error));
-            together = fmax(together, rate);
-            FT_TRY(run_asking(argv[2], argv[i], 1, most, &rate, &sum_alone, error));
+            FT_TRY(run_predicting(argv[2], argv[i], GROUP, max_count, &rate, &sum, error));
+            grouped = fmax(grouped, rate);
+            FT_TRY(run_predicting(argv[2], argv[i], 1, max_count, &rate, &sum_alone, error));
             alone = fmax(alone, rate);
         }
-        printf("%s predictions,%.0f,programs/s\n%s predictions one by one,%.0f,programs/s\n", name_of(argv[i]),
-               together, name_of(argv[i]), alone);
+        printf("%s predictions,%.0f,programs/s\n%s predictions one by one,%.0f,programs/s\n", name_of(argv[i]), grouped,
+               name_of(argv[i]), alone);
         fprintf(stderr, "sums of the results %.17g, %.17g us\n", sum, sum_alone);
     }
     return FT_OK;
@@ -162,7 +163,7 @@ static ft_status bench_reading(int argc, char **argv, ft_error *error) {
     for (int i = 1; i < argc; i++) {
         const char *name = name_of(argv[i]);
         double reading = 0, lowering = 0, features = 0;
-        for (int turn = 0; turn < TURNS; turn++) {
+        for (int round = 0; round < ROUNDS; round++) {
             double rate = 0;
             FT_TRY(run_reading(argv[i], &rate, error));
             reading = fmax(reading, rate);
@@ -179,8 +180,8 @@ static ft_status bench_reading(int argc, char **argv, ft_error *error) {
 
 int main(int argc, char **argv) {
     ft_error error = {.message = "out of memory"};
-    ft_status status =
-        argc > 4 && strcmp(argv[1], "ask") == 0 ? bench_asking(argc, argv, &error) : bench_reading(argc, argv, &error);
+    ft_status status = argc > 4 && strcmp(argv[1], "predict") == 0 ? bench_predicting(argc, argv, &error)
+                                                                   : bench_reading(argc, argv, &error);
     if (status != FT_OK) fprintf(stderr, "%s\n", error.message);
     return status != FT_OK;
 }

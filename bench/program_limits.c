@@ -1,10 +1,10 @@
-/* program_limits.c - how often what a predictor is told of a program cannot be: some part of what it asks of its device
- * (program_demand.h) alone would take longer than all of it was measured to take.
+/* program_limits.c - how often a feature of a program contradicts its measured time: a demand on one resource of the
+ * device (program_demand.h) would alone take longer than the whole program did.
  *
  *     build/bench/program_limits DEVICE LOG [DEVICE LOG]...
  *
- * Prints "device,part,median,over,far_over": the median of the part over what was measured, and the percentage of
- * programs for which the part is longer, and longer by more than 30 %. A part that is often over is counted wrong. */
+ * Prints "device,part,median,over,far_over": the median of the part over the measured time, and the percentage of
+ * programs for which the part is longer, and longer by more than 30 %. A part that is often over is miscounted. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #include "foretell/program.h"
 #include "predictor/program/program_demand.h"
 
-enum { MOST_PROGRAMS = 200000 };
+enum { MAX_PROGRAMS = 200000 };
 static const char *const part_names[RES_PARTS] = {"operations", "commands", "shared",  "sectors", "bytes",
                                                   "thread",     "waves",    "spilled", "moves"};
-static float ratios[RES_PARTS][MOST_PROGRAMS];
+static float ratios[RES_PARTS][MAX_PROGRAMS];
 
 static int by_size(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
@@ -35,7 +35,7 @@ static ft_status gather(const char *path, const float *sheet, uint32_t *count, f
     ft_program_features seen;
     ft_status status = ft_program_log_open(path, &log, error);
     if (status == FT_OK) status = ft_program_new(&program, error);
-    while (status == FT_OK && *count < MOST_PROGRAMS) {
+    while (status == FT_OK && *count < MAX_PROGRAMS) {
         status = ft_program_log_next(log, &record, error);
         if (status != FT_OK || record.line == 0) break;
         if (isnan(record.seconds)) continue;

@@ -1,10 +1,10 @@
-/* replay.c - speed of replaying, beside a plain list scheduler.
+/* replay.c - speed of replaying, compared with a plain list scheduler.
  *
  *     replay KERNELS ROUNDS
  *
- * A made-up flow of so many kernels on three engines of two lanes. The peer does the same job the plain way: at every
- * step it walks all kernels for those that are ready and takes the one that can begin first. Both see the same flow in
- * the same process and take turns. Prints lines of CSV: case,value,unit, medians of the rounds. */
+ * A synthetic flow of so many kernels on three engines of two lanes. The baseline searches all kernels at every step
+ * for the ready one that can begin first. Both replay the same flow in the same process, alternately. Prints lines of
+ * CSV: case,value,unit, medians of the rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static ft_flow *make_flow(uint32_t kernels) {
     return flow;
 }
 
-/* --- The plain way ------------------------------------------------------------------------------------------------ */
+/* --- The baseline -------------------------------------------------------------------------------------------- */
 
 typedef struct plain {
     double *end; /* per kernel; below zero: not yet */
@@ -94,7 +94,7 @@ static double play_plainly(const ft_flow *flow, plain *p) {
     return last;
 }
 
-/* --- Turns ---------------------------------------------------------------------------------------------------------
+/* --- Rounds --------------------------------------------------------------------------------------------------------
  */
 
 static double play(const ft_flow *flow) {

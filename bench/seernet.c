@@ -2,10 +2,10 @@
  *
  *     seernet train THREADS STEPS [HIDDEN]   a step on a batch of 128 graphs of about 100 nodes, MSE, Adam
  *     seernet infer STEPS [HIDDEN]           a forward pass on one graph of 100 nodes
- *     seernet ask MODEL STEPS [HIDDEN]       a model from a file: costs, features, network; reading and binding are
- * apart seernet dump FILE [HIDDEN]             batch, parameters and what the network says of it, for torch_seernet.py
+ *     seernet predict MODEL STEPS [HIDDEN]       a model from a file: costs, features, network; without reading and
+ * binding seernet dump FILE [HIDDEN]             batch, parameters and outputs, for torch_seernet.py
  *
- * Prints what network.h says. bench/seernet_turns lets it take turns with PyTorch, so that both see the same machine.
+ * Prints the lines of network.h. bench/seernet_turns runs it and PyTorch alternately, so that both have the same load.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 enum { NODES = 100 };
 
-/* A chain with 30 % more edges, from even to odd places so that none is there twice: like an operator graph. */
+/* A chain with 30 % more edges, from even to odd positions so that no edge is there twice: like an operator graph. */
 static void make_sample(rng *r, arena *memory, gnn_sample *s) {
     gnn_widths w = seernet_widths(NULL);
     uint32_t nodes = NODES * 4 / 5 + rng_below(r, NODES * 2 / 5), edges = nodes - 1, extra = nodes * 3 / 10;
@@ -42,13 +42,13 @@ static const timed_kind kind = {.sample = "graph",
                                 .forward = seernet_forward,
                                 .make = make_sample};
 
-/* A predictor from its file is asked about a model from a file: costs, features, scaling, network, interval. Nothing is
+/* A predictor file predicts a model from a file: costs, features, scaling, network, interval. Nothing is
  * kept from one time to the next but what the predictor itself keeps. */
 static void time_model(const char *predictor_path, const char *path, int steps) {
     ft_error error;
     ft_graph *graph, *bound;
     ft_predictor *predictor;
-    ft_result answer;
+    ft_result result;
     double *ms = new_times(steps);
     must(ft_predictor_open(predictor_path, &predictor, &error), &error);
     must(ft_graph_read(path, &graph, &error), &error);
@@ -57,9 +57,9 @@ static void time_model(const char *predictor_path, const char *path, int steps) 
     ft_request request = {.device = ft_predictor_device(predictor, 0), .mode = FT_INFER};
     for (int i = -WARM_UP; i < steps; i++) {
         double started = now_ms();
-        must(ft_predictor_predict(predictor, bound, &request, &answer, &error), &error);
+        must(ft_predictor_predict(predictor, bound, &request, &result, &error), &error);
         if (i >= 0) ms[i] = now_ms() - started;
-        ft_result_free(&answer);
+        ft_result_free(&result);
     }
     say("features and network of 1 graph", 1, &size, ms, steps);
     ft_graph_free(bound);
@@ -71,10 +71,11 @@ int main(int argc, char **argv) {
     const char *what = argc > 2 ? argv[1] : "";
     int hidden_at = strcmp(what, "train") == 0 ? 4 : 3;
     network n;
-    if (strcmp(what, "ask") == 0 && argc > 4) return time_model(argv[2], argv[3], count_of(argv[4])), 0;
+    if (strcmp(what, "predict") == 0 && argc > 4) return time_model(argv[2], argv[3], count_of(argv[4])), 0;
     uint32_t hidden = argc > hidden_at ? (uint32_t)count_of(argv[hidden_at]) : 256;
     const gnn_plan plan = {.shared = {.hidden = hidden, .layers = 1}, .widths = seernet_widths(NULL), .outputs = 1};
     network_init(&n, &kind, &plan);
-    return network_run(&n, argc, argv,
-                       "usage: seernet train THREADS STEPS | infer STEPS | ask PREDICTOR MODEL STEPS | dump FILE\n");
+    return network_run(
+        &n, argc, argv,
+        "usage: seernet train THREADS STEPS | infer STEPS | predict PREDICTOR MODEL STEPS | dump FILE\n");
 }

@@ -2,9 +2,9 @@
  *
  *     sequence train THREADS STEPS    a step on a batch of 256 programs, MSE, Adam
  *     sequence infer STEPS            a forward pass on one program
- *     sequence dump FILE              batch, parameters and what the network says of it, for torch_sequence.py
+ *     sequence dump FILE              batch, parameters and outputs, for torch_sequence.py
  *
- * Prints what network.h says. bench/sequence_turns lets it take turns with PyTorch. */
+ * Prints the lines of network.h. bench/sequence_turns runs it and PyTorch alternately. */
 #include <string.h>
 
 #include "network.h"
@@ -14,7 +14,7 @@
 
 enum { DEVICES = 3 };
 
-/* As wide as what leaf-sequence sees: leaf_sequence.c. */
+/* The number of features of leaf-sequence: leaf_sequence.c. */
 static const gnn_widths widths = {.column_values = PROGRAM_SHEET_VALUES,
                                   .node_values = LEAF_SEQUENCE_VALUES,
                                   .node_marks = 16,
@@ -22,7 +22,7 @@ static const gnn_widths widths = {.column_values = PROGRAM_SHEET_VALUES,
                                   .global_marks = PROGRAM_FLAGS};
 static float sheets[DEVICES * PROGRAM_SHEET_VALUES];
 
-/* In the logs at hand nine programs of ten have five stores, one has three. */
+/* As in the tuning logs: nine programs of ten have five stores, one has three. */
 static void make_sample(rng *r, arena *memory, gnn_sample *s) {
     uint32_t stores = rng_below(r, 10) > 0 ? 5 : 3;
     if (!gnn_sample_open(s, &widths, stores, 0, memory)) abort();

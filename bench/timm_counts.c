@@ -1,9 +1,9 @@
-/* timm_counts.c - parameters and MACs of real image models against the counts that others published.
+/* timm_counts.c - parameters and MACs of real image models compared with published counts.
  *
  *     timm_counts FOLDER > bench/results/timm_counts.csv
  *
  * FOLDER holds benchmark.csv.gz (columns graph, gmacs, macts, param_m) and graphs/. A graph has many rows; the value
- * that most of them give counts, since a few were made with attention kernels that their counter does not see.
+ * of most of them is used, since a few have attention kernels that the published counter leaves out.
  * That counter also counts normalisation, as 2 a batch-normalised element and 5 for the other norms: the row
  * "macs_norm" adds the same to our MACs, "macs" does not. Writes a summary, then the graphs that miss a target. */
 #include <foretell/foretell.h>
@@ -18,7 +18,7 @@ enum { PARAMS, MACS, MACS_NORM, ACTS };
 static const char *const metric_names[METRICS] = {"params", "macs", "macs_norm", "activations"};
 static const double tolerances[METRICS] = {0.02, 0.05, 0.05, 0.05};
 static const double targets[METRICS] = {0.90, 0.95, 0.95, 0};
-static const double min_gmacs = 0.2; /* below, two digits after the point say too little */
+static const double min_gmacs = 0.2; /* below, two decimals are too coarse */
 
 typedef struct row {
     char *graph;
@@ -32,7 +32,7 @@ typedef struct rows {
 
 typedef struct result {
     const char *graph;
-    double ours[METRICS], theirs[METRICS]; /* theirs 0: not told */
+    double ours[METRICS], theirs[METRICS]; /* theirs 0: not published */
 } result;
 
 static _Noreturn void stop(const char *what, const char *why) {
@@ -40,7 +40,7 @@ static _Noreturn void stop(const char *what, const char *why) {
     exit(1);
 }
 
-/* --- Their counts -------------------------------------------------------------------------------------------- */
+/* --- Published counts ---------------------------------------------------------------------------------------- */
 
 static int split(char *line, char **fields) {
     int count = 0;
@@ -89,7 +89,7 @@ static rows read_rows(const char *path) {
     return all;
 }
 
-/* The value that most rows of a graph give; 0 when none gives any. `offset`: of the field in a row. */
+/* The most frequent value of the rows of a graph; 0 when there is none. `offset`: of the field in a row. */
 static double majority(const row *first, size_t count, size_t offset) {
     const char *best = NULL;
     size_t best_votes = 0;
@@ -104,7 +104,8 @@ static double majority(const row *first, size_t count, size_t offset) {
     return best == NULL ? 0 : strtod(best, NULL);
 }
 
-/* --- Our counts ---------------------------------------------------------------------------------------------- */
+/* --- Counts of foretell ----------------------------------------------------------------------------------------------
+ */
 
 static double norm_count(const ft_graph *bound) {
     double count = 0;
@@ -147,7 +148,7 @@ static result compare(const char *folder, const row *first, size_t count) {
     return r;
 }
 
-/* --- Telling ------------------------------------------------------------------------------------------------- */
+/* --- Output -------------------------------------------------------------------------------------------------- */
 
 static bool is_counted(const result *r, int metric) {
     return r->theirs[metric] > 0 && (metric == PARAMS || r->theirs[MACS] > min_gmacs);

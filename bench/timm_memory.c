@@ -1,10 +1,10 @@
-/* timm_memory.c - what training keeps for backward, against PyTorch's own accounting.
+/* timm_memory.c - bytes that training saves for the backward pass, compared with PyTorch's accounting.
  *
  *     timm_memory FOLDER > bench/results/timm_memory.csv
  *
  * FOLDER holds train_memory_a100.csv (model, batch_size, ..., faketensor_after_forward_mib) and graphs/. The growth of
- * the latter from batch 32 to 64, per image, is what PyTorch keeps for backward; it is compared with saved_bytes. The
- * table does not tell the image size, so only models with a single size among the graphs are taken. */
+ * the latter from batch 32 to 64, per image, is what PyTorch saves for backward; it is compared with saved_bytes. The
+ * table lacks the image size, so only models with a single size among the graphs are used. */
 #include <dirent.h>
 #include <foretell/foretell.h>
 #include <math.h>
@@ -18,7 +18,7 @@ typedef struct model {
     char name[NAME_MAX_BYTES];
     char file[NAME_MAX_BYTES];
     int sizes;             /* image sizes among the graphs */
-    double mib_32, mib_64; /* after forward; 0 = not told */
+    double mib_32, mib_64; /* after forward; 0: missing */
     double ours, theirs;   /* MiB an image */
 } model;
 
@@ -33,7 +33,7 @@ static model *find(model *models, size_t count, const char *name) {
     return NULL;
 }
 
-/* Graphs named "model@size.onnx.gz"; other heads and re-parameterised ones have a suffix and are passed over. */
+/* Graphs named "model@size.onnx.gz"; other heads and re-parameterised ones have a suffix and are skipped. */
 static size_t list_models(const char *folder, model *models) {
     char path[4096];
     size_t count = 0;

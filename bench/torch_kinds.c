@@ -1,12 +1,12 @@
-/* torch_kinds.c - fits the factors by kind of kernel on CPUs of torch_amounts.c anew.
+/* torch_kinds.c - refits the factors by kind of kernel on CPUs of torch_amounts.c.
  *
  *     build/bench/torch_kinds FOLDER [SPLIT...] > bench/results/torch_kinds.csv
  *
- * FOLDER is a data set of timm. Fits what a product, a launch, a byte of weights and a moved byte take in every kind of
- * kernel to times of whole models on each processor, by least squares of the relative error, on the training part of
- * each SPLIT (the five of fold:family:5). Tells the factors that come out beside those in use, but for kinds that
- * hardly any time hangs on; then errors on training and test part: with a factor of 1 for all kinds, with those in use,
- * and with those that were fitted. */
+ * FOLDER is a data set of timm. Fits the unit costs of a product, a launch, a byte of weights and a moved byte in every
+ * kind of kernel to times of whole models on each processor, by least squares of the relative error, on the training
+ * part of each SPLIT (the five of fold:family:5). Prints the fitted factors and those in use, except for kinds with
+ * hardly any time; then errors on training and test part: with a factor of 1 for all kinds, with those in use, and with
+ * the fitted ones. */
 #include <foretell/foretell.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "nn/math/nnls.h"
 #include "predictor/torch/torch_setting.h"
 
-/* Columns: of each kind its products, then launches, weights and moved bytes; then other arithmetic, and what stalls.
+/* Columns: of each kind its products, then launches, weights and moved bytes; then other arithmetic, and stalls.
  */
 enum {
     PRODUCTS,
@@ -106,7 +106,7 @@ static void add_graph(const ft_dataset *data, uint32_t index, const ft_rules *ru
     ft_graph_free(graph);
 }
 
-/* What was measured of a device with PyTorch 2.4, compiled. */
+/* Records of a device with PyTorch 2.4, compiled. */
 static samples gather(const ft_dataset *data, const ft_split *split, const ft_rules *rules, const char *device) {
     samples all = {.items = need(calloc((size_t)ft_dataset_record_count(data) + 1, sizeof *all.items))};
     const ft_record *records = ft_dataset_records(data);
@@ -126,9 +126,9 @@ static samples gather(const ft_dataset *data, const ft_split *split, const ft_ru
 
 typedef void map_amounts(const double *amounts, double *columns);
 
-/* Prices of `count` columns of what `map` makes of amounts; what little hangs on is pulled towards `prior` (NULL: 0).
- */
-static void fit(const samples *all, map_amounts *map, uint32_t count, const double *prior, double *prices) {
+/* Unit costs of the `count` columns that `map` computes from amounts; those with little data are pulled towards `prior`
+ * (NULL: 0). */
+static void fit(const samples *all, map_amounts *map, uint32_t count, const double *prior, double *unit_costs) {
     double *gram = need(calloc((size_t)count * count, sizeof *gram)), moment[COLUMNS] = {0}, ridge[COLUMNS];
     uint32_t learned = 0;
     ft_error error;
@@ -148,7 +148,7 @@ static void fit(const samples *all, map_amounts *map, uint32_t count, const doub
         ridge[i] = RIDGE * learned * mean * mean + (prior != NULL && prior[i] > 0 ? 1e-2 / (prior[i] * prior[i]) : 0);
     }
     const nnls_problem problem = {.count = count, .gram = gram, .moment = moment, .ridge = ridge, .prior = prior};
-    check(nnls_solve(&problem, prices, &error), "prices", &error);
+    check(nnls_solve(&problem, unit_costs, &error), "unit costs", &error);
     free(gram);
 }
 
@@ -156,7 +156,7 @@ static void map_each(const double *amounts, double *columns) {
     memcpy(columns, amounts, COLUMNS * sizeof *columns);
 }
 
-/* What kinds share, with factors for them. */
+/* Sums over kinds, with a factor for each. */
 static void share(const double *amounts, bool has_factors, double *columns) {
     const double ones[TORCH_TERMS] = {[TORCH_LAUNCHES] = 1, [TORCH_WEIGHTS] = 1, [TORCH_MOVED] = 1};
     for (uint32_t i = TORCH_KINDS; i < SHARED; i++) columns[i] = 0;
@@ -190,33 +190,33 @@ static double in_use(uint32_t block, uint32_t kind) {
     return columns[TORCH_KINDS + block - LAUNCHES];
 }
 
-/* --- Telling ------------------------------------------------------------------------------------------------- */
+/* --- Output -------------------------------------------------------------------------------------------------- */
 
-static double mape(const samples *all, map_amounts *map, uint32_t count, const double *prices, bool is_test) {
+static double mape(const samples *all, map_amounts *map, uint32_t count, const double *unit_costs, bool is_test) {
     double sum = 0, columns[COLUMNS];
-    uint32_t asked = 0;
+    uint32_t tested = 0;
     for (uint32_t s = 0; s < all->count; s++) {
         double us = 0;
         if (all->items[s].is_test != is_test) continue;
         map(all->items[s].amounts, columns);
-        for (uint32_t i = 0; i < count; i++) us += columns[i] * prices[i];
+        for (uint32_t i = 0; i < count; i++) us += columns[i] * unit_costs[i];
         sum += fabs(us / all->items[s].us - 1);
-        asked++;
+        tested++;
     }
-    return asked > 0 ? 100 * sum / asked : NAN;
+    return tested > 0 ? 100 * sum / tested : NAN;
 }
 
-/* The mean share of a column of the time. */
-static double share_of(const samples *all, uint32_t column, double price) {
+/* The mean share of a column in the time. */
+static double share_of(const samples *all, uint32_t column, double unit_cost) {
     double sum = 0;
-    for (uint32_t s = 0; s < all->count; s++) sum += all->items[s].amounts[column] * price / all->items[s].us;
+    for (uint32_t s = 0; s < all->count; s++) sum += all->items[s].amounts[column] * unit_cost / all->items[s].us;
     return all->count > 0 ? sum / all->count : 0;
 }
 
 static void tell_error(const char *title, const char *factors, const samples *all, map_amounts *map, uint32_t count,
-                       const double *prices) {
-    printf("%s,error,%s,,,,%.2f,%.2f\n", title, factors, mape(all, map, count, prices, false),
-           mape(all, map, count, prices, true));
+                       const double *unit_costs) {
+    printf("%s,error,%s,,,,%.2f,%.2f\n", title, factors, mape(all, map, count, unit_costs, false),
+           mape(all, map, count, unit_costs, true));
 }
 
 static void tell_device(const char *title, const samples *all) {

@@ -1,7 +1,7 @@
-/* trees.c - speed of forests, beside libxgboost's own prediction, and of boosting.
+/* trees.c - speed of forests, compared with libxgboost, and of boosting.
  *
  *     trees predict TREES DEPTH               rows through a forest and through libxgboost, one by one and in a batch
- *     trees train ROWS ROUNDS DEPTH THREADS   seconds a round with an own objective, 20 features
+ *     trees train ROWS ROUNDS DEPTH THREADS   seconds a round with a custom objective, 20 features
  *
  * Prints lines of CSV: case,value,unit. bench/run collects them. */
 #include <math.h>
@@ -77,7 +77,7 @@ static void time_xgboost(const boost_library *l, const float *rows, const float 
     }
     double batch = INFINITY, alone = INFINITY;
     for (int repeat = 0; repeat < REPEATS; repeat++) {
-        DMatrixHandle fresh; /* of which no prediction is kept */
+        DMatrixHandle fresh; /* without a cached prediction */
         l->matrix_new(rows, PREDICT_ROWS, FEATURES, NAN, &fresh, 1);
         double started = now_seconds();
         l->predict(booster, fresh, 1, 0, 0, &length, &out);
@@ -141,7 +141,7 @@ typedef struct sums {
     float *totals; /* of PARTS rows each */
 } sums;
 
-/* Squared relative miss of sums of exp(margin). */
+/* Squared relative error of sums of exp(margin). */
 static ft_status sum_gradient(void *user, const float *margins, float *gradients, float *hessians, ft_error *error) {
     const sums *s = user;
     (void)error;
