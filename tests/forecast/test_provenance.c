@@ -1,0 +1,161 @@
+/* test_provenance.c - provenance of the bundled predictors: shares add up on every bundled device, and nothing is
+ * called learned on a device that the training data does not cover. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "foretell/forecast.h"
+#include "support/folder.h"
+#include "support/onnx_model.h"
+
+static const char *const files[] = {"predictors/ethos-u.ftm", "predictors/memory.ftm", "predictors/phone.ftm",
+                                    "predictors/torch.ftm"};
+static const ft_mode modes[] = {FT_INFER, FT_TRAIN};
+static const int64_t batches[] = {1, 64};
+
+static ft_predictor_set *set;
+static ft_graph *model;
+
+/* A convolution, an activation, a pool and a product. */
+static ft_graph *make_model(void) {
+    onnx_model *m = onnx_model_new();
+    onnx_input(m, m->graph, "x", ONNX_FLOAT, "N,3,32,32");
+    onnx_initializer(m, m->graph, "w", ONNX_FLOAT, "16,3,3,3");
+    onnx_initializer(m, m->graph, "v", ONNX_FLOAT, "16,10");
+    onnx_node(m, m->graph, "Conv", "x w", "c");
+    onnx_node(m, m->graph, "Relu", "c", "r");
+    onnx_node(m, m->graph, "GlobalAveragePool", "r", "p");
+    onnx_node(m, m->graph, "Flatten", "p", "f");
+    onnx_node(m, m->graph, "MatMul", "f v", "y");
+    onnx_output(m, m->graph, "y", ONNX_FLOAT, NULL);
+    ft_graph *graph = onnx_model_read(m);
+    onnx_model_free(m);
+    return graph;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    ft_error error;
+    if (ft_predictor_set_open(files, sizeof files / sizeof files[0], &set, &error) != FT_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    model = make_model();
+    return folder_enter(state);
+}
+
+static int tear_down(void **state) {
+    ft_graph_free(model);
+    ft_predictor_set_free(set);
+    return folder_leave(state);
+}
+
+typedef void check_metric(const ft_request *request, const ft_metric_result *m);
+
+/* Predicts in both modes at both batches, and checks every metric that has a value. Returns how many times there are.
+ */
+static uint32_t check_device(ft_request request, check_metric *check) {
+    uint32_t time_count = 0;
+    for (size_t i = 0; i < 4; i++) {
+        ft_results results = {0};
+        ft_error error;
+        request.mode = modes[i / 2];
+        request.batch = batches[i % 2];
+        if (ft_predict(set, model, NULL, &request, 1, &results, &error) != FT_OK) fail_msg("%s", error.message);
+        const ft_result *result = &results.items[0];
+        for (uint32_t k = 0; k < result->metric_count; k++)
+            if (!isnan(result->metrics[k].value)) check(&result->request, &result->metrics[k]);
+        time_count += !isnan(ft_result_time(result)->value);
+        ft_results_free(&results);
+    }
+    return time_count;
+}
+
+static void check_shares(const ft_request *request, const ft_metric_result *m) {
+    double sum = 0;
+    for (int p = 0; p < FT_PROVENANCE_COUNT; p++) {
+        sum += m->shares[p];
+        if (m->shares[p] < 0 || m->shares[p] > m->shares[m->provenance])
+            fail_msg("%s of %s at batch %lld: the share of %s is %g, but %s has %g", m->metric, request->device,
+                     (long long)request->batch, ft_provenance_name((ft_provenance)p), m->shares[p],
+                     ft_provenance_name(m->provenance), m->shares[m->provenance]);
+    }
+    if (fabs(sum - 1) > 1e-9)
+        fail_msg("%s of %s at batch %lld, mode %d: shares add up to %.12g", m->metric, request->device,
+                 (long long)request->batch, (int)request->mode, sum);
+}
+
+static void shares_add_up_on_every_bundled_device(void **state) {
+    (void)state;
+    uint32_t time_count = 0;
+    for (uint32_t d = 0; d < ft_device_count(); d++)
+        time_count += check_device((ft_request){.device = ft_device_name_at(d)}, check_shares);
+    assert_true(time_count > 2 * ft_device_count());
+}
+
+static void check_not_learned(const ft_request *request, const ft_metric_result *m) {
+    check_shares(request, m);
+    if (m->provenance == FT_LEARNED || m->provenance == FT_MEASURED || m->shares[FT_LEARNED] > 0 ||
+        m->shares[FT_MEASURED] > 0)
+        fail_msg("%s of %s at batch %lld, mode %d: %s (%g learned), but no training data covers the device", m->metric,
+                 request->device, (long long)request->batch, (int)request->mode, ft_provenance_name(m->provenance),
+                 m->shares[FT_LEARNED]);
+}
+
+static void write_sheet(const char *path, const char *runtime) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(
+        file,
+        "{\"foretell_device\": 1, \"name\": \"imaginary-9000\", \"kind\": \"gpu\", \"runtime\": \"%s\", \"clock_hz\": "
+        "2e9, \"units\": 100, \"peak_float32_flops\": 50e12, \"peak_float16_flops\": 200e12, \"memory_bytes\": 4e10, "
+        "\"bandwidth_bytes_per_s\": 2e12, \"cache_bytes\": 5e7}",
+        runtime);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void nothing_is_learned_on_an_imaginary_gpu(void **state) {
+    (void)state;
+    static const char *const runtimes[] = {"torch-eager", "torch-compile", "tflite-gpu"};
+    for (size_t r = 0; r < sizeof runtimes / sizeof runtimes[0]; r++) {
+        ft_device *sheet = NULL;
+        ft_error error;
+        write_sheet("imaginary.json", runtimes[r]);
+        if (ft_device_open("imaginary.json", &sheet, &error) != FT_OK) fail_msg("%s", error.message);
+        assert_int_equal(check_device((ft_request){.sheet = sheet}, check_not_learned), 4);
+        assert_int_equal(check_device((ft_request){.sheet = sheet, .dtype = FT_FLOAT32}, check_not_learned), 4);
+        ft_device_free(sheet);
+    }
+}
+
+/* Bundled data sheets of devices that no predictor of times was trained on. */
+static void nothing_is_learned_on_devices_without_measurements(void **state) {
+    (void)state;
+    uint32_t checked = 0;
+    for (uint32_t d = 0; d < ft_device_count(); d++) {
+        bool is_trained = false;
+        for (uint32_t f = 0; f < ft_predictor_set_count(set); f++)
+            for (const ft_predictor *p = ft_predictor_set_at(set, f); p != NULL; p = ft_predictor_next(p))
+                for (uint32_t i = 0; i < ft_predictor_device_count(p); i++)
+                    is_trained |= strcmp(ft_predictor_device(p, i), ft_device_name_at(d)) == 0;
+        if (is_trained) continue;
+        check_device((ft_request){.device = ft_device_name_at(d)}, check_not_learned);
+        checked++;
+    }
+    assert_true(checked > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_add_up_on_every_bundled_device),
+        cmocka_unit_test(nothing_is_learned_on_an_imaginary_gpu),
+        cmocka_unit_test(nothing_is_learned_on_devices_without_measurements),
+    };
+    return cmocka_run_group_tests_name("forecast/provenance", tests, set_up, tear_down);
+}
