@@ -1,4 +1,4 @@
-/* What requests share must not show: an answer is the same whatever else was asked before it. */
+/* test_context.c - results do not depend on the other requests of a call, although these share work. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,14 +11,14 @@
 #include "foretell/forecast.h"
 #include "support/onnx_model.h"
 
-/* The predictors that ship: each keeps other things with the model. */
+/* The bundled predictors: each caches other data with the model. */
 static const char *const files[] = {"predictors/phone.ftm", "predictors/torch.ftm", "predictors/memory.ftm"};
 
-enum { MOST = 128 };
+enum { MAX_REQUESTS = 128 };
 
-static ft_predictor_set *box;
+static ft_predictor_set *set;
 static ft_graph *model;
-static ft_request requests[MOST];
+static ft_request requests[MAX_REQUESTS];
 static uint32_t request_count;
 
 /* A convolution, an activation, a pool and a product; at a batch of one, some of its tensors have one element. */
@@ -38,7 +38,7 @@ static ft_graph *make_model(void) {
     return graph;
 }
 
-/* Everything that is part of a request, each with each. */
+/* All combinations of the fields of a request. */
 static void make_requests(void) {
     static const char *const devices[] = {"adreno-640", "rtx-4090", "i9-10940x", "a100-40gb"};
     static const int64_t batches[] = {8, 1, 64};
@@ -47,26 +47,26 @@ static void make_requests(void) {
         ft_dtype dtype;
         ft_optimizer optimizer;
         const char *setting;
-    } ways[] = {{FT_INFER, FT_DTYPE_UNKNOWN, FT_SGD, NULL},
-                {FT_INFER, FT_BFLOAT16, FT_SGD, "compile=yes"},
-                {FT_INFER, FT_FLOAT32, FT_SGD, NULL},
-                {FT_TRAIN, FT_FLOAT16, FT_SGD, NULL},
-                {FT_TRAIN, FT_FLOAT32, FT_ADAM, "layout=nhwc"}};
+    } settings[] = {{FT_INFER, FT_DTYPE_UNKNOWN, FT_SGD, NULL},
+                    {FT_INFER, FT_BFLOAT16, FT_SGD, "compile=yes"},
+                    {FT_INFER, FT_FLOAT32, FT_SGD, NULL},
+                    {FT_TRAIN, FT_FLOAT16, FT_SGD, NULL},
+                    {FT_TRAIN, FT_FLOAT32, FT_ADAM, "layout=nhwc"}};
     for (size_t d = 0; d < sizeof devices / sizeof devices[0]; d++)
         for (size_t b = 0; b < sizeof batches / sizeof batches[0]; b++)
-            for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
+            for (size_t w = 0; w < sizeof settings / sizeof settings[0]; w++)
                 requests[request_count++] = (ft_request){.device = devices[d],
                                                          .batch = batches[b],
-                                                         .mode = ways[w].mode,
-                                                         .dtype = ways[w].dtype,
-                                                         .optimizer = ways[w].optimizer,
-                                                         .setting = ways[w].setting};
+                                                         .mode = settings[w].mode,
+                                                         .dtype = settings[w].dtype,
+                                                         .optimizer = settings[w].optimizer,
+                                                         .setting = settings[w].setting};
 }
 
 static int set_up(void **state) {
     (void)state;
     ft_error error;
-    if (ft_predictor_set_open(files, sizeof files / sizeof files[0], &box, &error) != FT_OK) {
+    if (ft_predictor_set_open(files, sizeof files / sizeof files[0], &set, &error) != FT_OK) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
@@ -78,18 +78,18 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     ft_graph_free(model);
-    ft_predictor_set_free(box);
+    ft_predictor_set_free(set);
     return 0;
 }
 
-static ft_results ask(const ft_request *asked, uint32_t count) {
+static ft_results predict(const ft_request *given, uint32_t count) {
     ft_results results = {0};
     ft_error error;
-    if (ft_predict(box, model, NULL, asked, count, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_predict(set, model, NULL, given, count, &results, &error) != FT_OK) fail_msg("%s", error.message);
     return results;
 }
 
-static bool is_same_estimate(const ft_metric_result *a, const ft_metric_result *b) {
+static bool is_same_metric(const ft_metric_result *a, const ft_metric_result *b) {
     return memcmp(&a->value, &b->value, sizeof a->value) == 0 && memcmp(&a->lo, &b->lo, sizeof a->lo) == 0 &&
            memcmp(&a->hi, &b->hi, sizeof a->hi) == 0 && a->provenance == b->provenance;
 }
@@ -103,8 +103,8 @@ static bool is_same_parts(const ft_part *a, uint32_t a_count, const ft_part *b, 
 
 static void check_same(const ft_result *a, const ft_result *b) {
     const char *what =
-        !is_same_estimate(ft_result_time(a), ft_result_time(b))       ? "the time"
-        : !is_same_estimate(ft_result_memory(a), ft_result_memory(b)) ? "the memory"
+        !is_same_metric(ft_result_time(a), ft_result_time(b))       ? "the time"
+        : !is_same_metric(ft_result_memory(a), ft_result_memory(b)) ? "the memory"
         : !is_same_parts(ft_result_time(a)->parts, ft_result_time(a)->part_count, ft_result_time(b)->parts,
                          ft_result_time(b)->part_count)
             ? "the kernels"
@@ -112,7 +112,7 @@ static void check_same(const ft_result *a, const ft_result *b) {
                          ft_result_memory(b)->part_count)
             ? "the parts of the memory"
         : a->bound != b->bound || a->note_count != b->note_count || a->coverage_ratio != b->coverage_ratio
-            ? "what is said of it"
+            ? "the bound, the notes or the coverage"
             : NULL;
     if (what != NULL)
         fail_msg("%s at batch %lld, mode %d: %s is %g us and %g bytes alone, %g us and %g bytes among others",
@@ -120,11 +120,11 @@ static void check_same(const ft_result *a, const ft_result *b) {
                  ft_result_memory(a)->value, ft_result_time(b)->value, ft_result_memory(b)->value);
 }
 
-static void check_all(const ft_request *asked) {
-    ft_results together = ask(asked, request_count);
+static void check_all(const ft_request *given) {
+    ft_results together = predict(given, request_count);
     assert_int_equal(together.count, request_count);
     for (uint32_t i = 0; i < request_count; i++) {
-        ft_results alone = ask(&asked[i], 1);
+        ft_results alone = predict(&given[i], 1);
         assert_true(ft_result_time(&alone.items[0])->value > 0);
         check_same(&alone.items[0], &together.items[i]);
         ft_results_free(&alone);
@@ -132,19 +132,20 @@ static void check_all(const ft_request *asked) {
     ft_results_free(&together);
 }
 
-static void among_others(void **state) {
+static void results_do_not_depend_on_other_requests(void **state) {
     (void)state;
     check_all(requests);
 }
 
-static void the_other_way_round(void **state) {
+static void results_do_not_depend_on_the_order(void **state) {
     (void)state;
-    ft_request reversed[MOST];
+    ft_request reversed[MAX_REQUESTS];
     for (uint32_t i = 0; i < request_count; i++) reversed[i] = requests[request_count - 1 - i];
     check_all(reversed);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(among_others), cmocka_unit_test(the_other_way_round)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(results_do_not_depend_on_other_requests),
+                                       cmocka_unit_test(results_do_not_depend_on_the_order)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,4 @@
-/* Requests and what is told of them. */
+/* test_forecast.c - results of requests: where each metric comes from, its provenance, notes and errors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ enum { MACS = 16 * 8 };
 /* Metrics that every result has: time, memory, utilisation. Others follow. */
 enum { OTHERS = 3 };
 
-static ft_predictor_set *box;
+static ft_predictor_set *set;
 static ft_graph *model;
 
 /* A product of 1x16 by 16x8 and an activation, not bound yet. */
@@ -41,7 +41,7 @@ static int set_up(void **state) {
     flops_file_write("more.ftm", "cycles", 100, 2);
     const char *files[] = {"times.ftm", "more.ftm"}, *bundle[] = {"both.ftm"};
     if (ft_predictor_bundle(files, 2, "both.ftm", NULL) != FT_OK ||
-        ft_predictor_set_open(bundle, 1, &box, NULL) != FT_OK)
+        ft_predictor_set_open(bundle, 1, &set, NULL) != FT_OK)
         return 1;
     model = make_model();
     return 0;
@@ -49,21 +49,21 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     ft_graph_free(model);
-    ft_predictor_set_free(box);
+    ft_predictor_set_free(set);
     return folder_leave(state);
 }
 
-static ft_results ask(ft_request request) {
+static ft_results predict(ft_request request) {
     ft_results results = {0};
     ft_error error;
-    if (ft_predict(box, model, NULL, &request, 1, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_predict(set, model, NULL, &request, 1, &results, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(results.count, 1);
     return results;
 }
 
-static bool has_note(const ft_result *f, const char *part) {
-    for (uint32_t i = 0; i < f->note_count; i++)
-        if (strstr(f->notes[i], part) != NULL) return true;
+static bool has_note(const ft_result *result, const char *part) {
+    for (uint32_t i = 0; i < result->note_count; i++)
+        if (strstr(result->notes[i], part) != NULL) return true;
     return false;
 }
 
@@ -73,167 +73,170 @@ static double sum_of(const ft_part *parts, uint32_t count) {
     return sum;
 }
 
-static void a_device_that_is_known(void **state) {
+static void trained_device_is_learned(void **state) {
     (void)state;
-    ft_results results = ask((ft_request){.device = "adreno640gpu", .batch = 4, .setting = "layout=nhwc"});
-    const ft_result *f = &results.items[0];
-    assert_string_equal(f->request.device, "adreno-640");
-    assert_string_equal(f->request.setting, "layout=nhwc");
-    assert_int_equal(f->request.dtype, FT_FLOAT32);
-    assert_int_equal(f->request.batch, 4);
+    ft_results results = predict((ft_request){.device = "adreno640gpu", .batch = 4, .setting = "layout=nhwc"});
+    const ft_result *result = &results.items[0];
+    assert_string_equal(result->request.device, "adreno-640");
+    assert_string_equal(result->request.setting, "layout=nhwc");
+    assert_int_equal(result->request.dtype, FT_FLOAT32);
+    assert_int_equal(result->request.batch, 4);
     double expected = 10 + 0.5 * (4 * (2 * MACS + 8));
-    assert_true(ft_result_time(f)->value == expected);
-    assert_true(fabs(ft_result_time(f)->hi - 2 * expected) < 1e-6 && fabs(ft_result_time(f)->lo - expected / 2) < 1e-6);
-    assert_string_equal(ft_result_time(f)->predictor, "both.ftm");
-    assert_true(has_note(f, "the setting 'layout=nhwc' is ignored"));
-    assert_null(ft_result_time(f)->missing_reason);
-    assert_non_null(ft_result_metric(f, "util_ratio")->missing_reason);
-    assert_int_equal(f->metric_count, OTHERS + 1);
-    assert_string_equal(f->metrics[OTHERS].metric, "cycles");
-    assert_true(f->metrics[OTHERS].value == 100 + 2 * (4 * (2 * MACS + 8)));
-    /* Nobody predicts memory: it is the timeline. */
-    assert_string_equal(ft_result_memory(f)->predictor, "timeline");
-    assert_int_equal(ft_result_memory(f)->provenance, FT_EXTRAPOLATED);
-    assert_true(isnan(ft_result_memory(f)->lo) && ft_result_memory(f)->value >= 4 * (16 * 8 + 4 * (16 + 8)));
-    assert_true(sum_of(ft_result_memory(f)->parts, ft_result_memory(f)->part_count) == ft_result_memory(f)->value);
-    /* Few operations, and a byte for each: traffic. */
-    assert_int_equal(f->bound, FT_BOUND_MEMORY);
-    assert_true(f->bound_ratio == 1);
+    assert_true(ft_result_time(result)->value == expected);
+    assert_true(fabs(ft_result_time(result)->hi - 2 * expected) < 1e-6 &&
+                fabs(ft_result_time(result)->lo - expected / 2) < 1e-6);
+    assert_string_equal(ft_result_time(result)->predictor, "both.ftm");
+    assert_true(has_note(result, "the setting 'layout=nhwc' is ignored"));
+    assert_null(ft_result_time(result)->missing_reason);
+    assert_non_null(ft_result_metric(result, "util_ratio")->missing_reason);
+    assert_int_equal(result->metric_count, OTHERS + 1);
+    assert_string_equal(result->metrics[OTHERS].metric, "cycles");
+    assert_true(result->metrics[OTHERS].value == 100 + 2 * (4 * (2 * MACS + 8)));
+    /* Without a predictor of memory: the timeline. */
+    assert_string_equal(ft_result_memory(result)->predictor, "timeline");
+    assert_int_equal(ft_result_memory(result)->provenance, FT_EXTRAPOLATED);
+    assert_true(isnan(ft_result_memory(result)->lo) && ft_result_memory(result)->value >= 4 * (16 * 8 + 4 * (16 + 8)));
+    assert_true(sum_of(ft_result_memory(result)->parts, ft_result_memory(result)->part_count) ==
+                ft_result_memory(result)->value);
+    /* Few operations a byte: bound by memory. */
+    assert_int_equal(result->bound, FT_BOUND_MEMORY);
+    assert_true(result->bound_ratio == 1);
     ft_results_free(&results);
     ft_results_free(&results);
     ft_results_free(NULL);
 }
 
-/* A predictor that knows types by their sizes alone extrapolates to one that was not measured. */
-static void a_type_that_was_not_measured(void **state) {
+/* A predictor without data of a type extrapolates by the size of its numbers. */
+static void unmeasured_type_is_extrapolated(void **state) {
     (void)state;
-    ft_results results = ask((ft_request){.device = "adreno-640", .dtype = FT_INT8});
-    const ft_result *f = &results.items[0];
-    assert_true(ft_result_time(f)->value > 0 && isnan(ft_result_time(f)->lo) && isnan(ft_result_time(f)->hi));
-    assert_int_equal(ft_result_time(f)->provenance, FT_EXTRAPOLATED);
-    assert_true(f->coverage_ratio == 0);
-    assert_int_equal(f->metric_count, OTHERS + 1);
-    assert_true(f->metrics[OTHERS].provenance == FT_EXTRAPOLATED && isnan(f->metrics[OTHERS].hi));
-    assert_true(has_note(f, "int8 was not measured on adreno-640"));
+    ft_results results = predict((ft_request){.device = "adreno-640", .dtype = FT_INT8});
+    const ft_result *result = &results.items[0];
+    assert_true(ft_result_time(result)->value > 0 && isnan(ft_result_time(result)->lo) &&
+                isnan(ft_result_time(result)->hi));
+    assert_int_equal(ft_result_time(result)->provenance, FT_EXTRAPOLATED);
+    assert_true(result->coverage_ratio == 0);
+    assert_int_equal(result->metric_count, OTHERS + 1);
+    assert_true(result->metrics[OTHERS].provenance == FT_EXTRAPOLATED && isnan(result->metrics[OTHERS].hi));
+    assert_true(has_note(result, "int8 was not measured on adreno-640"));
     ft_results_free(&results);
-    results = ask((ft_request){.device = "adreno-640", .dtype = FT_FLOAT32});
+    results = predict((ft_request){.device = "adreno-640", .dtype = FT_FLOAT32});
     assert_int_equal(ft_result_time(&results.items[0])->provenance, FT_LEARNED);
     assert_int_equal(results.items[0].note_count, 0);
     ft_results_free(&results);
 }
 
-/* Whatever its floats are held in. */
-static void a_quantised_model(void **state) {
+/* Whatever type the request has. */
+static void quantised_model_has_the_type_of_its_weights(void **state) {
     (void)state;
-    ft_graph *usual = model;
+    ft_graph *saved = model;
     model = make_model();
     for (uint32_t i = 0; i < ft_graph_tensor_count(model); i++) model->tensors[i].dtype = FT_UINT8;
-    ft_results results = ask((ft_request){.device = "adreno-640"});
+    ft_results results = predict((ft_request){.device = "adreno-640"});
     assert_int_equal(ft_result_time(&results.items[0])->provenance, FT_EXTRAPOLATED);
     assert_true(has_note(&results.items[0], "int8 was not measured on adreno-640"));
     ft_results_free(&results);
     ft_graph_free(model);
-    model = usual;
+    model = saved;
 }
 
-/* Told by a predictor of it in the same file; a share is never more than 1. */
-static void utilisation_where_it_is_known(void **state) {
+/* From the predictor of util_ratio in the same file, clamped to 1. */
+static void utilisation_is_at_most_1(void **state) {
     (void)state;
     flops_file_write("util.ftm", "util_ratio", 0.5F, 1);
     const char *files[] = {"times.ftm", "util.ftm"}, *bundle[] = {"busy.ftm"};
-    ft_predictor_set *usual = box;
+    ft_predictor_set *saved = set;
     assert_int_equal(ft_predictor_bundle(files, 2, "busy.ftm", NULL), FT_OK);
-    assert_int_equal(ft_predictor_set_open(bundle, 1, &box, NULL), FT_OK);
-    ft_results results = ask((ft_request){.device = "adreno-640"});
-    const ft_result *f = &results.items[0];
-    assert_null(ft_result_metric(f, "util_ratio")->missing_reason);
-    assert_int_equal(f->metric_count, OTHERS);
-    const ft_metric_result *util = ft_result_metric(f, "util_ratio");
+    assert_int_equal(ft_predictor_set_open(bundle, 1, &set, NULL), FT_OK);
+    ft_results results = predict((ft_request){.device = "adreno-640"});
+    const ft_result *result = &results.items[0];
+    assert_null(ft_result_metric(result, "util_ratio")->missing_reason);
+    assert_int_equal(result->metric_count, OTHERS);
+    const ft_metric_result *util = ft_result_metric(result, "util_ratio");
     assert_true(util->value == 1 && util->hi == 1);
     ft_results_free(&results);
-    ft_predictor_set_free(box);
-    box = usual;
+    ft_predictor_set_free(set);
+    set = saved;
 }
 
-/* A predictor that tells each memory of the device tells the memory: they add up, the ends of their intervals too. */
+/* The peak memory is the sum of the predicted memories of the device, and so are the ends of its interval. */
 static void memories_of_the_device_add_up(void **state) {
     (void)state;
     flops_file_write("flash.ftm", "flash_bytes", 1000, 1);
     flops_file_write("sram.ftm", "sram_bytes", 100, 2);
     const char *files[] = {"times.ftm", "flash.ftm", "sram.ftm"}, *bundle[] = {"planned.ftm"};
-    ft_predictor_set *usual = box;
+    ft_predictor_set *saved = set;
     assert_int_equal(ft_predictor_bundle(files, 3, "planned.ftm", NULL), FT_OK);
-    assert_int_equal(ft_predictor_set_open(bundle, 1, &box, NULL), FT_OK);
-    ft_results results = ask((ft_request){.device = "adreno-640"});
-    const ft_result *f = &results.items[0];
+    assert_int_equal(ft_predictor_set_open(bundle, 1, &set, NULL), FT_OK);
+    ft_results results = predict((ft_request){.device = "adreno-640"});
+    const ft_result *result = &results.items[0];
     double work = 2 * MACS + 8, expected = 1100 + 3 * work;
-    assert_true(ft_result_memory(f)->value == expected);
-    assert_true(fabs(ft_result_memory(f)->lo - expected / 2) < 1e-6 &&
-                fabs(ft_result_memory(f)->hi - 2 * expected) < 1e-6);
-    assert_string_equal(ft_result_memory(f)->predictor, "planned.ftm");
-    assert_int_equal(ft_result_memory(f)->provenance, FT_LEARNED);
-    assert_int_equal(ft_result_memory(f)->part_count, 2);
-    assert_string_equal(ft_result_memory(f)->parts[0].type, "sram");
-    assert_true(ft_result_memory(f)->parts[0].value == 100 + 2 * work);
-    assert_string_equal(ft_result_memory(f)->parts[1].type, "flash");
-    assert_int_equal(f->metric_count, OTHERS + 2);
+    assert_true(ft_result_memory(result)->value == expected);
+    assert_true(fabs(ft_result_memory(result)->lo - expected / 2) < 1e-6 &&
+                fabs(ft_result_memory(result)->hi - 2 * expected) < 1e-6);
+    assert_string_equal(ft_result_memory(result)->predictor, "planned.ftm");
+    assert_int_equal(ft_result_memory(result)->provenance, FT_LEARNED);
+    assert_int_equal(ft_result_memory(result)->part_count, 2);
+    assert_string_equal(ft_result_memory(result)->parts[0].type, "sram");
+    assert_true(ft_result_memory(result)->parts[0].value == 100 + 2 * work);
+    assert_string_equal(ft_result_memory(result)->parts[1].type, "flash");
+    assert_int_equal(result->metric_count, OTHERS + 2);
     ft_results_free(&results);
-    ft_predictor_set_free(box);
-    box = usual;
+    ft_predictor_set_free(set);
+    set = saved;
 }
 
-static void a_device_of_the_predictor_alone(void **state) {
+static void device_without_data_sheet_has_no_bound(void **state) {
     (void)state;
-    ft_results results = ask((ft_request){.device = "mine"});
-    const ft_result *f = &results.items[0];
-    assert_string_equal(f->request.device, "mine");
-    assert_true(ft_result_time(f)->value == 10 + 0.5 * (2 * MACS + 8) && isnan(ft_result_time(f)->lo));
-    assert_int_equal(f->bound, FT_BOUND_UNKNOWN);
-    ft_results_free(&results);
-}
-
-static void a_device_by_its_data_sheet(void **state) {
-    (void)state;
-    ft_results results = ask((ft_request){.device = "rtx-3090", .batch = 1024});
-    const ft_result *f = &results.items[0];
-    assert_string_equal(ft_result_time(f)->predictor, "roofline");
-    assert_int_equal(ft_result_time(f)->provenance, FT_ASSUMED);
-    assert_int_equal(f->request.dtype, FT_FLOAT16);
-    assert_true(ft_result_time(f)->value > 0 && isnan(ft_result_time(f)->hi));
-    assert_true(fabs(sum_of(ft_result_time(f)->parts, ft_result_time(f)->part_count) - ft_result_time(f)->value) <
-                1e-9 * ft_result_time(f)->value);
-    assert_int_not_equal(ft_result_time(f)->parts[0].bound, FT_BOUND_UNKNOWN);
-    assert_true(has_note(f, "no predictor covers inference on rtx-3090"));
+    ft_results results = predict((ft_request){.device = "mine"});
+    const ft_result *result = &results.items[0];
+    assert_string_equal(result->request.device, "mine");
+    assert_true(ft_result_time(result)->value == 10 + 0.5 * (2 * MACS + 8) && isnan(ft_result_time(result)->lo));
+    assert_int_equal(result->bound, FT_BOUND_UNKNOWN);
     ft_results_free(&results);
 }
 
-static void a_mode_that_was_not_measured(void **state) {
+static void untrained_device_has_the_roofline(void **state) {
     (void)state;
-    ft_results results = ask((ft_request){.device = "adreno-640", .mode = FT_TRAIN, .optimizer = FT_ADAM});
-    const ft_result *f = &results.items[0];
-    assert_string_equal(ft_result_time(f)->predictor, "roofline");
-    assert_true(has_note(f, "training on adreno-640"));
-    ft_results plain = ask((ft_request){.device = "adreno-640", .mode = FT_TRAIN, .optimizer = FT_SGD});
-    assert_true(ft_result_memory(f)->value > ft_result_memory(&plain.items[0])->value);
+    ft_results results = predict((ft_request){.device = "rtx-3090", .batch = 1024});
+    const ft_result *result = &results.items[0];
+    assert_string_equal(ft_result_time(result)->predictor, "roofline");
+    assert_int_equal(ft_result_time(result)->provenance, FT_ASSUMED);
+    assert_int_equal(result->request.dtype, FT_FLOAT16);
+    assert_true(ft_result_time(result)->value > 0 && isnan(ft_result_time(result)->hi));
+    assert_true(fabs(sum_of(ft_result_time(result)->parts, ft_result_time(result)->part_count) -
+                     ft_result_time(result)->value) < 1e-9 * ft_result_time(result)->value);
+    assert_int_not_equal(ft_result_time(result)->parts[0].bound, FT_BOUND_UNKNOWN);
+    assert_true(has_note(result, "no predictor covers inference on rtx-3090"));
+    ft_results_free(&results);
+}
+
+static void untrained_mode_has_the_roofline(void **state) {
+    (void)state;
+    ft_results results = predict((ft_request){.device = "adreno-640", .mode = FT_TRAIN, .optimizer = FT_ADAM});
+    const ft_result *result = &results.items[0];
+    assert_string_equal(ft_result_time(result)->predictor, "roofline");
+    assert_true(has_note(result, "training on adreno-640"));
+    ft_results plain = predict((ft_request){.device = "adreno-640", .mode = FT_TRAIN, .optimizer = FT_SGD});
+    assert_true(ft_result_memory(result)->value > ft_result_memory(&plain.items[0])->value);
     ft_results_free(&plain);
     ft_results_free(&results);
-    /* Neither a predictor nor a data sheet. */
-    results = ask((ft_request){.device = "mine", .mode = FT_TRAIN});
+    /* Without predictor and data sheet there is no time. */
+    results = predict((ft_request){.device = "mine", .mode = FT_TRAIN});
     assert_true(isnan(ft_result_time(&results.items[0])->value));
     assert_non_null(ft_result_time(&results.items[0])->missing_reason);
     ft_results_free(&results);
 }
 
-static void many_at_once(void **state) {
+static void requests_together_are_as_alone(void **state) {
     (void)state;
     ft_request requests[6];
     for (int i = 0; i < 6; i++)
         requests[i] = (ft_request){.device = i % 2 == 0 ? "adreno-640" : "mine", .batch = 1 + i / 2};
     ft_results results;
     ft_error error;
-    if (ft_predict(box, model, NULL, requests, 6, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_predict(set, model, NULL, requests, 6, &results, &error) != FT_OK) fail_msg("%s", error.message);
     for (int i = 0; i < 6; i++) {
-        ft_results alone = ask(requests[i]);
+        ft_results alone = predict(requests[i]);
         assert_true(ft_result_time(&alone.items[0])->value == ft_result_time(&results.items[i])->value);
         assert_true(ft_result_memory(&alone.items[0])->value == ft_result_memory(&results.items[i])->value);
         ft_results_free(&alone);
@@ -241,26 +244,26 @@ static void many_at_once(void **state) {
     ft_results_free(&results);
 }
 
-static void what_cannot_be_answered(void **state) {
+static void invalid_requests_are_errors(void **state) {
     (void)state;
     ft_results results = {0};
     ft_error error;
-    assert_int_equal(ft_predict(box, model, NULL, &(ft_request){.device = "abacus"}, 1, &results, &error),
+    assert_int_equal(ft_predict(set, model, NULL, &(ft_request){.device = "abacus"}, 1, &results, &error),
                      FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "abacus"));
-    assert_int_equal(ft_predict(box, model, NULL, &(ft_request){0}, 1, &results, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_predict(set, model, NULL, &(ft_request){0}, 1, &results, &error), FT_ERR_USAGE);
     assert_int_not_equal(
-        ft_predict(box, model, NULL, &(ft_request){.device = "mine", .batch = -3}, 1, &results, &error), FT_OK);
+        ft_predict(set, model, NULL, &(ft_request){.device = "mine", .batch = -3}, 1, &results, &error), FT_OK);
     assert_null(results.owner);
 }
 
-static void memory_runs_out(void **state) {
+static void out_of_memory_is_an_error(void **state) {
     (void)state;
     const ft_request requests[] = {{.device = "adreno-640"}, {.device = "rtx-3090", .batch = 2}};
     for (long n = 0;; n++) {
         ft_results results = {0};
         failing_start(n);
-        ft_status status = ft_predict(box, model, NULL, requests, 2, &results, NULL);
+        ft_status status = ft_predict(set, model, NULL, requests, 2, &results, NULL);
         bool has_failed = failing_stop();
         ft_results_free(&results);
         if (!has_failed) break;
@@ -270,17 +273,17 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_that_is_known),
-        cmocka_unit_test(a_type_that_was_not_measured),
-        cmocka_unit_test(a_quantised_model),
-        cmocka_unit_test(utilisation_where_it_is_known),
+        cmocka_unit_test(trained_device_is_learned),
+        cmocka_unit_test(unmeasured_type_is_extrapolated),
+        cmocka_unit_test(quantised_model_has_the_type_of_its_weights),
+        cmocka_unit_test(utilisation_is_at_most_1),
         cmocka_unit_test(memories_of_the_device_add_up),
-        cmocka_unit_test(a_device_of_the_predictor_alone),
-        cmocka_unit_test(a_device_by_its_data_sheet),
-        cmocka_unit_test(a_mode_that_was_not_measured),
-        cmocka_unit_test(many_at_once),
-        cmocka_unit_test(what_cannot_be_answered),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(device_without_data_sheet_has_no_bound),
+        cmocka_unit_test(untrained_device_has_the_roofline),
+        cmocka_unit_test(untrained_mode_has_the_roofline),
+        cmocka_unit_test(requests_together_are_as_alone),
+        cmocka_unit_test(invalid_requests_are_errors),
+        cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("forecast/forecast", tests, set_up, tear_down);
 }

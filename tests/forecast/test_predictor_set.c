@@ -1,4 +1,4 @@
-/* Predictors that are given, and those that are found. */
+/* test_predictor_set.c - predictor sets of given files and of the bundled ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,90 +24,91 @@ static int make_files(void **state) {
     return 0;
 }
 
-static void opens_what_is_given(void **state) {
+static void opens_the_given_files(void **state) {
     (void)state;
     const char *files[] = {second, first};
-    ft_predictor_set *box = NULL;
+    ft_predictor_set *set = NULL;
     ft_error error;
-    if (ft_predictor_set_open(files, 2, &box, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_predictor_set_count(box), 2);
-    assert_string_equal(ft_predictor_set_path(box, 0), second);
-    assert_string_equal(ft_predictor_metric(ft_predictor_set_at(box, 1)), "time_us");
-    assert_null(ft_predictor_set_at(box, 2));
-    assert_null(ft_predictor_set_path(box, 2));
-    /* Those of times, each once. */
-    assert_int_equal(ft_predictor_set_device_count(box), 2);
-    assert_string_equal(ft_predictor_set_device(box, 0), "adreno-640");
-    assert_string_equal(ft_predictor_set_device(box, 1), "mine");
-    assert_null(ft_predictor_set_device(box, 2));
-    ft_predictor_set_free(box);
+    if (ft_predictor_set_open(files, 2, &set, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_set_count(set), 2);
+    assert_string_equal(ft_predictor_set_path(set, 0), second);
+    assert_string_equal(ft_predictor_metric(ft_predictor_set_at(set, 1)), "time_us");
+    assert_null(ft_predictor_set_at(set, 2));
+    assert_null(ft_predictor_set_path(set, 2));
+    /* Devices of predictors of times, each once. */
+    assert_int_equal(ft_predictor_set_device_count(set), 2);
+    assert_string_equal(ft_predictor_set_device(set, 0), "adreno-640");
+    assert_string_equal(ft_predictor_set_device(set, 1), "mine");
+    assert_null(ft_predictor_set_device(set, 2));
+    ft_predictor_set_free(set);
     ft_predictor_set_free(NULL);
 }
 
-static void finds_what_ships(void **state) {
+static void finds_bundled_predictors(void **state) {
     (void)state;
-    ft_predictor_set *box = NULL;
+    ft_predictor_set *set = NULL;
     ft_error error;
     setenv("FORETELL_PREDICTORS", ".", 1);
-    if (ft_predictor_set_open(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_predictor_set_count(box), 2);
-    assert_string_equal(ft_predictor_set_path(box, 0), first);
-    ft_predictor_set_free(box);
-    box = NULL;
-    /* Those of programs are in a folder of their own. */
-    assert_int_equal(ft_predictor_set_open_programs(NULL, 0, &box, &error), FT_ERR_IO);
+    if (ft_predictor_set_open(NULL, 0, &set, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_set_count(set), 2);
+    assert_string_equal(ft_predictor_set_path(set, 0), first);
+    ft_predictor_set_free(set);
+    set = NULL;
+    /* Predictors of programs are in a sub-folder. */
+    assert_int_equal(ft_predictor_set_open_programs(NULL, 0, &set, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "./programs: no predictors"));
     assert_int_equal(mkdir("programs", 0777), 0);
     assert_int_equal(rename(second, "programs/b.ftm"), 0);
-    if (ft_predictor_set_open_programs(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_predictor_set_count(box), 1);
-    assert_string_equal(ft_predictor_set_path(box, 0), "./programs/b.ftm");
+    if (ft_predictor_set_open_programs(NULL, 0, &set, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_set_count(set), 1);
+    assert_string_equal(ft_predictor_set_path(set, 0), "./programs/b.ftm");
     assert_int_equal(rename("programs/b.ftm", second), 0);
-    ft_predictor_set_free(box);
-    box = NULL;
+    ft_predictor_set_free(set);
+    set = NULL;
     setenv("FORETELL_PREDICTORS", "/nowhere", 1);
-    assert_int_equal(ft_predictor_set_open(NULL, 0, &box, &error), FT_ERR_IO);
+    assert_int_equal(ft_predictor_set_open(NULL, 0, &set, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "/nowhere: no predictors"));
-    assert_null(box);
+    assert_null(set);
     unsetenv("FORETELL_PREDICTORS");
 }
 
-static void refuses_what_is_none(void **state) {
+static void other_files_are_errors(void **state) {
     (void)state;
     FILE *file = fopen("none.txt", "w");
     assert_non_null(file);
     fputs("no predictor", file);
     fclose(file);
     const char *files[] = {first, "none.txt"};
-    ft_predictor_set *box = NULL;
+    ft_predictor_set *set = NULL;
     ft_error error;
-    assert_int_equal(ft_predictor_set_open(files, 2, &box, &error), FT_ERR_FORMAT);
+    assert_int_equal(ft_predictor_set_open(files, 2, &set, &error), FT_ERR_FORMAT);
     assert_non_null(strstr(error.message, "none.txt"));
     files[1] = "/nowhere/x.ftm";
-    assert_int_equal(ft_predictor_set_open(files, 2, &box, &error), FT_ERR_IO);
-    assert_null(box);
+    assert_int_equal(ft_predictor_set_open(files, 2, &set, &error), FT_ERR_IO);
+    assert_null(set);
 }
 
-static void memory_runs_out(void **state) {
+static void out_of_memory_is_an_error(void **state) {
     (void)state;
     const char *files[] = {first, second};
     for (long n = 0;; n++) {
-        ft_predictor_set *box = NULL;
+        ft_predictor_set *set = NULL;
         failing_start(n);
-        ft_status status = ft_predictor_set_open(files, 2, &box, NULL);
+        ft_status status = ft_predictor_set_open(files, 2, &set, NULL);
         bool has_failed = failing_stop();
-        ft_predictor_set_free(box);
+        ft_predictor_set_free(set);
         if (!has_failed) break;
-        assert_true(status == FT_ERR_NOMEM || status == FT_ERR_DAMAGED); /* jansson takes a failure for a wrong token */
+        assert_true(status == FT_ERR_NOMEM ||
+                    status == FT_ERR_DAMAGED); /* jansson reports a failed allocation as a wrong token */
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opens_what_is_given),
-        cmocka_unit_test(finds_what_ships),
-        cmocka_unit_test(refuses_what_is_none),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(opens_the_given_files),
+        cmocka_unit_test(finds_bundled_predictors),
+        cmocka_unit_test(other_files_are_errors),
+        cmocka_unit_test(out_of_memory_is_an_error),
     };
-    return cmocka_run_group_tests_name("forecast/box", tests, make_files, folder_leave);
+    return cmocka_run_group_tests_name("forecast/predictor_set", tests, make_files, folder_leave);
 }

@@ -1,4 +1,4 @@
-/* Tests of forecasts as documents: tables, JSON and CSV say the same, what is not known is left out, and the JSON fits
+/* test_report.c - results as documents: tables, JSON and CSV agree, missing values are left out, and the JSON matches
  * docs/schema/predict.schema.json. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static void test_json_of_a_run(void **state) {
     json_decref(document);
 }
 
-static void test_json_of_what_is_not_known(void **state) {
+static void test_missing_values_are_null(void **state) {
     (void)state;
     ft_result_style style = style_of(FT_JSON);
     json_t *document = json_of(&style, 1), *second = json_array_get(document, 1);
@@ -154,10 +154,10 @@ static void test_json_fits_schema(void **state) {
 
 /* --- CSV ----------------------------------------------------------------------------------------------------- */
 
-/* Cuts a row into its cells, quotes taken away. */
-static uint32_t split_row(char *row, char **cells, uint32_t most) {
+/* Splits a row into its cells and removes quotes. */
+static uint32_t split_row(char *row, char **cells, uint32_t max_count) {
     uint32_t count = 0;
-    for (char *at = row; count < most;) {
+    for (char *at = row; count < max_count;) {
         char *out = at;
         cells[count++] = at;
         bool is_quoted = *at == '"';
@@ -177,8 +177,8 @@ static uint32_t split_row(char *row, char **cells, uint32_t most) {
     return count;
 }
 
-/* Every number and text of the JSON is in the CSV, under the same name. */
-static void test_csv_has_the_same(void **state) {
+/* Every number and text of the JSON is in the CSV under the same name. */
+static void test_csv_matches_json(void **state) {
     (void)state;
     ft_result_style style = style_of(FT_CSV);
     char *text = example_report(&example, &style, 1), *rest = text, *names[64], *cells[64];
@@ -250,7 +250,7 @@ static void test_table(void **state) {
 }
 
 /* At any width, no line is wider than it unless the narrowest columns are. */
-static void test_table_fits(void **state) {
+static void test_table_is_no_wider_than_the_page(void **state) {
     (void)state;
     for (uint32_t width = 80; width < 240; width += 13) {
         ft_result_style style = style_of(FT_TABLE);
@@ -262,8 +262,8 @@ static void test_table_fits(void **state) {
     }
 }
 
-/* The parts of a memory add up only when all are there: where from gives way before any of them. */
-static void test_table_keeps_the_parts(void **state) {
+/* The parts add up only when all are listed: the column Provenance is dropped before any of them. */
+static void test_narrow_table_keeps_all_memory_parts(void **state) {
     (void)state;
     static const ft_part parts[] = {{.type = "weights", .value = 51e6},    {.type = "gradients", .value = 4.1e6},
                                     {.type = "optimizer", .value = 204e6}, {.type = "activations", .value = 1.4e9},
@@ -283,7 +283,7 @@ static void test_table_keeps_the_parts(void **state) {
     example.results = old;
 }
 
-/* Memories that have no part in common do not share columns: none of either has to give way. */
+/* Devices whose memories have no part in common have a list each, so that no column is dropped. */
 static void test_table_has_a_list_for_each_kind_of_memory(void **state) {
     (void)state;
     static const ft_part planned[] = {{.type = "sram", .value = 1e6}, {.type = "flash", .value = 2e6}};
@@ -303,7 +303,7 @@ static void test_table_has_a_list_for_each_kind_of_memory(void **state) {
     *memory = second;
 }
 
-static void test_list(void **state) {
+static void test_list_has_one_heading(void **state) {
     (void)state;
     ft_result_style style = style_of(FT_TABLE);
     style.is_list = true;
@@ -316,7 +316,7 @@ static void test_list(void **state) {
 
 /* --- All ----------------------------------------------------------------------------------------------------- */
 
-static void test_nothing_is_written_of_no_models(void **state) {
+static void test_no_models_give_no_output(void **state) {
     (void)state;
     for (ft_output output = FT_TABLE; output <= FT_CSV; output++) {
         ft_result_style style = style_of(output);
@@ -381,17 +381,17 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_values),
         cmocka_unit_test(test_json_of_a_run),
-        cmocka_unit_test(test_json_of_what_is_not_known),
+        cmocka_unit_test(test_missing_values_are_null),
         cmocka_unit_test(test_layers_add_up),
         cmocka_unit_test(test_json_fits_schema),
-        cmocka_unit_test(test_csv_has_the_same),
+        cmocka_unit_test(test_csv_matches_json),
         cmocka_unit_test(test_csv_of_layers),
         cmocka_unit_test(test_table),
-        cmocka_unit_test(test_table_fits),
-        cmocka_unit_test(test_table_keeps_the_parts),
+        cmocka_unit_test(test_table_is_no_wider_than_the_page),
+        cmocka_unit_test(test_narrow_table_keeps_all_memory_parts),
         cmocka_unit_test(test_table_has_a_list_for_each_kind_of_memory),
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_nothing_is_written_of_no_models),
+        cmocka_unit_test(test_list_has_one_heading),
+        cmocka_unit_test(test_no_models_give_no_output),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_full_disk),
     };

@@ -1,4 +1,4 @@
-/* Tests of the lists of devices and of predictors. */
+/* test_report_devices.c - the lists of devices and of predictors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "support/folder.h"
 #include "support/small_set.h"
 
-static ft_predictor_set *box;
+static ft_predictor_set *set;
 
 static ft_style style_of(ft_output output) {
     ft_style style = ft_style_default();
@@ -31,7 +31,7 @@ static char *devices_text(ft_output output, const char *name) {
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_devices(stream, &style, box, &name, name != NULL, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_report_devices(stream, &style, set, &name, name != NULL, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
     return text;
 }
@@ -59,8 +59,8 @@ static void test_all_devices_once(void **state) {
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(json_string_value(json_object_get(json_array_get(document, k), "name")), name);
     }
-    const json_t *first = json_array_get(document, 0); /* what the predictors know comes first */
-    assert_string_equal(json_string_value(json_object_get(first, "name")), ft_predictor_set_device(box, 0));
+    const json_t *first = json_array_get(document, 0); /* devices of the predictors come first */
+    assert_string_equal(json_string_value(json_object_get(first, "name")), ft_predictor_set_device(set, 0));
     assert_int_equal(json_array_size(json_object_get(first, "predictors")), 1);
     json_decref(document);
     has(devices_text(FT_CSV, NULL), "name,text,kind,runtime,predictors,threads,");
@@ -84,7 +84,7 @@ static void test_unknown_device(void **state) {
     ft_error error;
     ft_style style = style_of(FT_TABLE);
     const char *name = "toaster";
-    assert_int_equal(ft_report_devices(stdout, &style, box, &name, 1, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_report_devices(stdout, &style, set, &name, 1, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "toaster"));
 }
 
@@ -94,7 +94,7 @@ static char *predictors_text(ft_output output) {
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_predictors(stream, &style, box, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_report_predictors(stream, &style, set, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
     return text;
 }
@@ -105,11 +105,11 @@ static void test_predictors(void **state) {
     has(predictors_text(FT_CSV), "file,bytes,family,metric,device,part,n,mape,acc10,coverage90\ntimes.ftm,");
     json_t *document = parsed(predictors_text(FT_JSON)), *row;
     size_t i;
-    assert_true(json_array_size(document) >= ft_predictor_set_device_count(box));
+    assert_true(json_array_size(document) >= ft_predictor_set_device_count(set));
     json_array_foreach(document, i, row) {
         assert_string_equal(json_string_value(json_object_get(row, "metric")), "time_us");
         assert_true(json_integer_value(json_object_get(row, "bytes")) > 100);
-        assert_true(json_is_null(json_object_get(row, "mape"))); /* nobody evaluated it */
+        assert_true(json_is_null(json_object_get(row, "mape"))); /* it was not evaluated */
     }
     json_decref(document);
 }
@@ -124,8 +124,8 @@ static void test_out_of_memory(void **state) {
         ft_style style = style_of(output);
         for (long n = 0;; n++) {
             failing_start(n);
-            ft_status status = ft_report_devices(stream, &style, box, &name, 1, NULL);
-            if (status == FT_OK) status = ft_report_predictors(stream, &style, box, NULL);
+            ft_status status = ft_report_devices(stream, &style, set, &name, 1, NULL);
+            if (status == FT_OK) status = ft_report_predictors(stream, &style, set, NULL);
             if (!failing_stop()) break;
             assert_int_equal(status, FT_ERR_NOMEM);
         }
@@ -137,11 +137,11 @@ static int set_up(void **state) {
     if (folder_enter(state) != 0) return 1;
     flops_file_write("times.ftm", "time_us", 10, 0.5F);
     const char *files[] = {"times.ftm"};
-    return ft_predictor_set_open(files, 1, &box, NULL) != FT_OK;
+    return ft_predictor_set_open(files, 1, &set, NULL) != FT_OK;
 }
 
 static int tear_down(void **state) {
-    ft_predictor_set_free(box);
+    ft_predictor_set_free(set);
     return folder_leave(state);
 }
 

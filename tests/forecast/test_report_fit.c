@@ -1,4 +1,4 @@
-/* Tests of the documents of fits and max-batch: the verdict, its margin, and that JSON fits its schemas. */
+/* test_report_fit.c - the documents of fits and max-batch: verdict, margin, and JSON that matches its schema. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

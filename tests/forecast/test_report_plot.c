@@ -1,5 +1,4 @@
-/* Tests that pictures of forecasts are drawn, always the same, and of any forecasts. What they look like is for people
- * to judge. */
+/* test_report_plot.c - plots have the same bytes every time, depend on their data, and can be drawn of any results. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,49 +28,49 @@ static size_t draw(const char *path, char *bytes, size_t size) {
     return count;
 }
 
-enum { MOST = 1 << 20 };
+enum { MAX_BYTES = 1 << 20 };
 
 static char *first, *second;
 
 static void test_same_bytes(void **state) {
     (void)state;
-    size_t count = draw("a.png", first, MOST);
+    size_t count = draw("a.png", first, MAX_BYTES);
     assert_true(count > 10000);
-    assert_int_equal(draw("b.png", second, MOST), count);
+    assert_int_equal(draw("b.png", second, MAX_BYTES), count);
     assert_memory_equal(first, second, count);
-    count = draw("a.svg", first, MOST);
+    count = draw("a.svg", first, MAX_BYTES);
     assert_true(count > 5000);
-    assert_int_equal(draw("b.svg", second, MOST), count);
+    assert_int_equal(draw("b.svg", second, MAX_BYTES), count);
     assert_memory_equal(first, second, count);
     assert_memory_equal(first, "<?xml", 5);
     first[count] = '\0';
     assert_non_null(strstr(first, ">Memory</text>"));
 }
 
-/* Another time, another batch or another kernel is another picture. */
-static void test_shows_what_it_is_given(void **state) {
+/* Another time, batch or kernel changes the plot. */
+static void test_plot_depends_on_its_data(void **state) {
     (void)state;
-    size_t count = draw("a.png", first, MOST);
+    size_t count = draw("a.png", first, MAX_BYTES);
     ft_metric_result *time = &example.metrics[0][EXAMPLE_TIME], *memory = &example.metrics[0][EXAMPLE_MEMORY];
     const ft_metric_result old_time = *time, old_memory = *memory;
     time->value = 70;
-    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    assert_false(draw("b.png", second, MAX_BYTES) == count && memcmp(first, second, count) == 0);
     *time = old_time;
     memory->hi = 20000;
-    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    assert_false(draw("b.png", second, MAX_BYTES) == count && memcmp(first, second, count) == 0);
     *memory = old_memory;
     time->part_count = 2;
-    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    assert_false(draw("b.png", second, MAX_BYTES) == count && memcmp(first, second, count) == 0);
     *time = old_time;
     example.items[2].request.batch = 16;
-    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    assert_false(draw("b.png", second, MAX_BYTES) == count && memcmp(first, second, count) == 0);
     example.items[2].request.batch = 8; /* one batch: lists instead of lines */
-    assert_true(draw("b.png", second, MOST) > 10000);
+    assert_true(draw("b.png", second, MAX_BYTES) > 10000);
     example.items[2].request.batch = 32;
 }
 
-/* Nothing known, no kernels, many devices, values at the ends of the range. */
-static void test_odd_forecasts(void **state) {
+/* No values, no kernels, many devices, values at the ends of the range. */
+static void test_missing_and_extreme_values_are_drawn(void **state) {
     (void)state;
     enum { MANY = 40 };
     static ft_result many[MANY];
@@ -79,7 +78,7 @@ static void test_odd_forecasts(void **state) {
     static char names[MANY][16];
     const ft_results old = example.results;
     example.results = (ft_results){.items = &example.items[1], .count = 1};
-    assert_true(draw("none.png", first, MOST) > 1000);
+    assert_true(draw("none.png", first, MAX_BYTES) > 1000);
     for (uint32_t i = 0; i < MANY; i++) {
         many[i] = example.items[i % 2];
         memcpy(metrics[i], many[i].metrics, many[i].metric_count * sizeof **metrics);
@@ -89,7 +88,7 @@ static void test_odd_forecasts(void **state) {
         metrics[i][EXAMPLE_TIME].value = i % 2 == 0 ? exp(i * 2.0) : NAN;
     }
     example.results = (ft_results){.items = many, .count = MANY};
-    assert_true(draw("many.svg", first, MOST) > 10000);
+    assert_true(draw("many.svg", first, MAX_BYTES) > 10000);
     example.results = (ft_results){.items = many, .count = 0};
     assert_int_equal(ft_result_plot("zero.svg", &example.entry, NULL), FT_ERR_USAGE);
     example.results = old;
@@ -100,7 +99,7 @@ static void test_failures_leave_no_file(void **state) {
     ft_error error;
     assert_int_equal(ft_result_plot("plot.jpg", &example.entry, &error), FT_ERR_USAGE);
     assert_int_equal(ft_result_plot("no/such/folder.svg", &example.entry, &error), FT_ERR_IO);
-    for (long n = 0; n < 24; n++) { /* cairo's own allocations are its own matter */
+    for (long n = 0; n < 24; n++) { /* allocations of cairo are not counted */
         failing_start(n);
         ft_status status = ft_result_plot("failed.svg", &example.entry, &error);
         bool has_failed = failing_stop();
@@ -113,8 +112,8 @@ static void test_failures_leave_no_file(void **state) {
 
 static int set_up(void **state) {
     example_results_init(&example);
-    first = malloc(MOST);
-    second = malloc(MOST);
+    first = malloc(MAX_BYTES);
+    second = malloc(MAX_BYTES);
     return first == NULL || second == NULL || folder_enter(state) != 0;
 }
 
@@ -128,8 +127,8 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_shows_what_it_is_given),
-        cmocka_unit_test(test_odd_forecasts),
+        cmocka_unit_test(test_plot_depends_on_its_data),
+        cmocka_unit_test(test_missing_and_extreme_values_are_drawn),
         cmocka_unit_test(test_failures_leave_no_file),
     };
     return cmocka_run_group_tests_name("forecast/report_plot", tests, set_up, tear_down);

@@ -1,5 +1,5 @@
-/* Tests of traces: kernels follow each other and add up, memory is a counter whose times never go back, and what is
- * wrong leaves no file. */
+/* test_report_trace.c - traces: kernels follow each other and add up, the times of the memory counter never decrease,
+ * and failures leave no file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,12 +36,12 @@ static bool is_kind(const json_t *event, const char *phase) {
 }
 
 /* The events of a kind by time; returns how many. */
-static size_t events_of(const json_t *document, const char *phase, const json_t **events, size_t most) {
+static size_t events_of(const json_t *document, const char *phase, const json_t **events, size_t max_count) {
     size_t count = 0, i;
     const json_t *event;
     json_array_foreach(json_object_get(document, "traceEvents"), i, event) {
         if (!is_kind(event, phase)) continue;
-        assert_true(count < most);
+        assert_true(count < max_count);
         size_t at = count++;
         for (; at > 0 && number(events[at - 1], "ts") > number(event, "ts"); at--) events[at] = events[at - 1];
         events[at] = event;
@@ -73,7 +73,7 @@ static void test_inference(void **state) {
     json_decref(document);
 }
 
-static void test_training_goes_forward_and_back(void **state) {
+static void test_training_has_both_passes(void **state) {
     (void)state;
     const json_t *events[32];
     json_t *document = trace_of(2);
@@ -92,7 +92,7 @@ typedef struct curve {
     size_t count;
 } curve;
 
-static void see(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes) {
+static void record_memory(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes) {
     (void)phase;
     (void)op;
     curve *c = user;
@@ -100,7 +100,7 @@ static void see(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes) {
     c->count++;
 }
 
-/* The counter is the timeline: as many steps, the same highest point. */
+/* The counter is the memory timeline: as many steps, the same peak. */
 static void test_memory(void **state) {
     (void)state;
     const json_t *events[64];
@@ -110,7 +110,7 @@ static void test_memory(void **state) {
     ft_cost_options options = ft_cost_options_default();
     options.dtype = FT_FLOAT16;
     assert_int_equal(ft_graph_bind(example.model, &(ft_binding){.batch = 8}, &bound, NULL), FT_OK);
-    assert_int_equal(ft_memory_plan(bound, &options, &plan, see, &expected, NULL), FT_OK);
+    assert_int_equal(ft_memory_plan(bound, &options, &plan, record_memory, &expected, NULL), FT_OK);
     ft_graph_free(bound);
     json_t *document = trace_of(0);
     size_t count = events_of(document, "C", events, 64);
@@ -154,7 +154,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inference),
-        cmocka_unit_test(test_training_goes_forward_and_back),
+        cmocka_unit_test(test_training_has_both_passes),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_failures_leave_no_file),
     };
