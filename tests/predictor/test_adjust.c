@@ -148,13 +148,13 @@ static void test_files(void **state) {
     ft_predictor_free(p);
     refuses("{\"known\": 1, \"adjustments\": [" GOOD "]}", 6, "");
     refuses("{\"known\": 1, \"adjustments\": [" GOOD "]}", 2, "too short");
-    refuses("{\"known\": 1, \"adjustments\": []}", 2, "'mine' is neither known nor adapted to");
+    refuses("{\"known\": 1, \"adjustments\": []}", 2, "'mine' is neither a device of the model nor adapted to");
     refuses("{\"known\": 1, \"adjustments\": [" GOOD ", " GOOD "]}", 12, "twice");
     refuses("{\"known\": 3, \"adjustments\": []}", 2, "'known'");
     refuses("{\"known\": 1, \"adjustments\": [{\"device\": \"mine\", \"metric\": \"other\"}]}", 2, "");
     refuses("{\"known\": 1, \"adjustments\": [{\"device\": \"mine\", \"metric\": \"other\", \"base\": 0, \"terms\": 1, "
             "\"sizes\": 1, \"features\": 1}]}",
-            7, "a metric that the model does not tell");
+            7, "a metric that the model does not have");
     refuses("{\"known\": 1}", 2, "'adjustments'");
     refuses("[]", 2, "'known'");
     refuses("{\"known\": 1, \"adjustments\": [{\"device\": \"mine\", \"base\": 1, \"terms\": 1, \"sizes\": 1, "

@@ -1,6 +1,7 @@
-/* gbt.c - see gbt.h. */
+/* gbt.c - fitting, storing and predicting with boosted trees, one forest per device; see gbt.h. */
 #include "predictor/baseline/gbt.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include "predictor/core/scan.h"
 #include "predictor/core/settings.h"
 
-enum { KEEP_ROUNDS = 50 }; /* between two checkpoints */
+enum { CHECKPOINT_ROUNDS = 50 };
 
-static const double READ = 0.3; /* of the time, when all models are read */
+static const double READ_RATIO = 0.3; /* of the progress, passed when all models are read */
 
 typedef struct gbt_model {
     const gbt_rows *kind;
@@ -52,14 +53,14 @@ typedef struct table {
     const gbt_rows *kind;
     void *extractor;
     const fit_rows *rows;
-    size_t *first; /* per device, and the end */
-    size_t *place; /* per row of the part */
+    size_t *first;    /* per device: index of its first row; and the end */
+    size_t *position; /* per row of the part: its index in the table */
     float *items, *labels;
 } table;
 
 static void table_free(table *t) {
     free(t->first);
-    free(t->place);
+    free(t->position);
     free(t->items);
     free(t->labels);
 }
@@ -69,18 +70,19 @@ static ft_status table_open(const gbt_rows *kind, void *extractor, const fit_row
                             table *t, ft_error *error) {
     *t = (table){.kind = kind, .extractor = extractor, .rows = rows};
     t->first = calloc((size_t)device_count + 2, sizeof *t->first);
-    t->place = calloc((size_t)rows->count + 1, sizeof *t->place);
+    t->position = calloc((size_t)rows->count + 1, sizeof *t->position);
     t->labels = calloc((size_t)rows->count + 1, sizeof *t->labels);
     t->items = calloc((size_t)rows->count + 1, kind->columns * sizeof *t->items);
-    if (t->first == NULL || t->place == NULL || t->labels == NULL || t->items == NULL) return FT_NOMEM(error);
+    if (t->first == NULL || t->position == NULL || t->labels == NULL || t->items == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < rows->count; i++) t->first[rows->items[i].device + 1]++;
     for (uint32_t i = 0; i < device_count; i++) t->first[i + 1] += t->first[i];
     size_t *next = malloc(((size_t)device_count + 1) * sizeof *next);
     if (next == NULL) return FT_NOMEM(error);
     memcpy(next, t->first, ((size_t)device_count + 1) * sizeof *next);
     for (uint32_t i = 0; i < rows->count; i++) {
-        t->place[i] = next[rows->items[i].device]++;
-        t->labels[t->place[i]] = (float)log(rows->items[i].label);
+        assert(rows->items[i].label > 0);
+        t->position[i] = next[rows->items[i].device]++;
+        t->labels[t->position[i]] = (float)log(rows->items[i].label);
     }
     free(next);
     return FT_OK;
@@ -92,11 +94,11 @@ static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_
     (void)found;
     const table *t = user;
     size_t columns = t->kind->columns;
-    float *first = t->items + t->place[item->rows[0]] * columns;
+    float *first = t->items + t->position[item->rows[0]] * columns;
     double coverage_ratio = 1;
     FT_TRY(t->kind->extract(t->extractor, s, &s->memory, first, &coverage_ratio, error));
     for (uint32_t i = 1; i < item->row_count; i++)
-        memcpy(t->items + t->place[item->rows[i]] * columns, first, columns * sizeof *first);
+        memcpy(t->items + t->position[item->rows[i]] * columns, first, columns * sizeof *first);
     return FT_OK;
 }
 
@@ -139,7 +141,7 @@ const ft_setting gbt_settings[GBT_SETTINGS] = {
                .is_log = true, .from = 0.5, .to = 32},
 };
 
-static ft_status take_config(const json_t *config, boost_options *options, ft_error *error) {
+static ft_status parse_config(const json_t *config, boost_options *options, ft_error *error) {
     double v[GBT_SETTINGS];
     FT_TRY(settings_parse(config, gbt_settings, GBT_SETTINGS, v, error));
     options->rounds = (uint32_t)v[ROUNDS];
@@ -151,18 +153,18 @@ static ft_status take_config(const json_t *config, boost_options *options, ft_er
     return FT_OK;
 }
 
-/* The forest of one device on its way. */
+/* The forest of one device while it grows. */
 typedef struct growth {
     const fit_context *context;
     const gbt_model *m;
     uint32_t device, rounds;
     double from, to;
-    ft_status status; /* of keeping what is there */
-    ft_error problem; /* with it */
+    ft_status status; /* of the last checkpoint */
+    ft_error problem; /* of it */
 } growth;
 
-/* Kept are the forests of the devices before, then the one that grows. */
-static ft_status keep(growth *g, const forest *so_far) {
+/* A checkpoint is the forests of the devices before, followed by the one that grows. */
+static ft_status save_checkpoint(growth *g, const forest *so_far) {
     float_block block = {0};
     bool is_added = true;
     if (g->context->save == NULL) return FT_OK;
@@ -175,17 +177,17 @@ static ft_status keep(growth *g, const forest *so_far) {
     return status;
 }
 
-static bool tell(void *user, uint32_t round, double score, const forest *so_far) {
+static bool report(void *user, uint32_t round, double score, const forest *so_far) {
     (void)score;
     growth *g = user;
     double ratio = g->from + (g->to - g->from) * round / g->rounds;
     bool may_go_on = g->context->progress == NULL || g->context->progress(g->context->user, ratio, "growing trees");
-    if (!may_go_on || (round + 1) % KEEP_ROUNDS == 0) g->status = keep(g, so_far);
+    if (!may_go_on || (round + 1) % CHECKPOINT_ROUNDS == 0) g->status = save_checkpoint(g, so_far);
     return may_go_on && g->status == FT_OK;
 }
 
-/* Brings back what was kept: forests of devices that are done, and *start, where the next one goes on (NULL when
- * nothing was kept). */
+/* Restores a checkpoint: forests of devices that are done, and *start, from which the next one continues (NULL without
+ * a checkpoint). */
 static ft_status restore(const fit_context *context, gbt_model *m, uint32_t *done, forest **start, ft_error *error) {
     size_t size = 0;
     const float *block = context->load != NULL ? context->load(context->user, &size) : NULL;
@@ -207,8 +209,8 @@ static ft_status grow_device(const boost_options *options, const table *train, c
                              growth *g, ft_error *error) {
     boost_rows rows = table_rows(train, g->device), check = table_rows(valid, g->device);
     boost_options own = *options;
-    if (check.count == 0) own.patience = 0; /* nothing tells when to stop */
-    boost_hooks hooks = {.user = g, .progress = tell};
+    if (check.count == 0) own.patience = 0; /* without validation rows there is no early stopping */
+    boost_hooks hooks = {.user = g, .progress = report};
     ft_status status =
         boost_train(&rows, check.count > 0 ? &check : NULL, &own, &hooks, start, &g->m->forests[g->device], error);
     if (g->status == FT_OK) return status;
@@ -221,13 +223,13 @@ static ft_status grow(const fit_set *set, const fit_context *context, const tabl
     boost_options options = boost_options_default();
     uint32_t done;
     forest *start;
-    FT_TRY(take_config(context->config, &options, error));
+    FT_TRY(parse_config(context->config, &options, error));
     options.seed = context->seed;
     options.threads = context->threads != NULL ? pool_threads(context->threads) : 1;
     FT_TRY(restore(context, m, &done, &start, error));
     for (uint32_t i = done; i < set->device_count; i++) {
-        double share = (1 - READ) / set->device_count;
-        growth g = {context, m, i, options.rounds, READ + share * i, READ + share * (i + 1), FT_OK, {0}};
+        double share = (1 - READ_RATIO) / set->device_count;
+        growth g = {context, m, i, options.rounds, READ_RATIO + share * i, READ_RATIO + share * (i + 1), FT_OK, {0}};
         ft_status status = grow_device(&options, train, valid, start, &g, error);
         forest_free(start);
         start = NULL;
@@ -238,7 +240,7 @@ static ft_status grow(const fit_set *set, const fit_context *context, const tabl
 
 ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     boost_options options = boost_options_default();
-    FT_TRY(take_config(context->config, &options, error)); /* before anything that takes long */
+    FT_TRY(parse_config(context->config, &options, error)); /* first, so that mistakes are reported at once */
     FT_TRY(fit_set_check(set, error));
     table train = {0}, valid = {0};
     gbt_model *m;
@@ -246,7 +248,7 @@ ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *c
     ft_status status = table_open(kind, m->extractor, &set->train, set->device_count, &train, error);
     if (status == FT_OK) status = table_open(kind, m->extractor, &set->valid, set->device_count, &valid, error);
     if (status == FT_OK) status = table_fill(set, context, 0, 0.25, &train, error);
-    if (status == FT_OK) status = table_fill(set, context, 0.25, READ, &valid, error);
+    if (status == FT_OK) status = table_fill(set, context, 0.25, READ_RATIO, &valid, error);
     if (status == FT_OK) status = grow(set, context, &train, &valid, m, error);
     table_free(&train);
     table_free(&valid);
@@ -296,8 +298,9 @@ ft_status gbt_predict(const void *model, const predict_input *in, model_output *
     if (row == NULL) return FT_NOMEM(error);
     *out = (model_output){.spread = 1, .provenance = FT_LEARNED, .coverage_ratio = 1};
     FT_TRY(kind->extract(m->extractor, in->view, in->memory, row, &out->coverage_ratio, error));
+    assert(in->target->index < m->device_count);
     double margin = (double)forest_predict_row(m->forests[in->target->index], row);
-    /* Bounds that no label comes near keep a file from elsewhere from saying infinity. */
+    /* Bounded far outside of all labels, so that no file makes the value infinite. */
     out->value = exp(fmin(fmax(margin, -100), 100));
     return FT_OK;
 }

@@ -1,19 +1,19 @@
-/* gbt.h - families of boosted trees for the logarithm of the metric: given how a subject becomes a row of numbers, all
- * the rest. One forest per device.
+/* gbt.h - families of boosted trees for the logarithm of a metric: given how a model becomes a row of features, all the
+ * rest. One forest per device.
  *
- * Good on what is like that they were trained on, and blind outside of it: a tree says nothing larger than the largest
- * label it has seen. */
-#ifndef PREDICTOR_GBT_H
-#define PREDICTOR_GBT_H
+ * Good for models like those in training, and useless beyond: a tree predicts nothing larger than its largest label. */
+#ifndef PREDICTOR_BASELINE_GBT_H
+#define PREDICTOR_BASELINE_GBT_H
 
 #include "predictor/core/family.h"
 
 typedef struct gbt_rows {
     uint32_t columns;
-    /* Makes what looking needs and is the same for all subjects; NULL: nothing. */
+    /* Creates state for extraction that is the same for all models; NULL: none. */
     ft_status (*open)(void **extractor, ft_error *error);
     void (*close)(void *extractor);
-    /* Fills a row; *coverage_ratio is 1 before. What it needs meanwhile is from the arena. Runs on any thread. */
+    /* Extracts the features of a model; *coverage_ratio is 1 before. The arena is for temporary memory. Runs on any
+     * thread. */
     ft_status (*extract)(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
                          ft_error *error);
 } gbt_rows;

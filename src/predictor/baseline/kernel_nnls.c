@@ -1,6 +1,8 @@
-/* kernel_nnls.c - the family "kernel-nnls". kernel_nnls_fit.c finds the prices. */
+/* kernel_nnls.c - the family "kernel-nnls": kinds of kernels, predicting, saving, loading; kernel_nnls_fit.c fits it.
+ */
 #include "predictor/baseline/kernel_nnls.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +36,7 @@ ft_status nnls_set_kinds(nnls_model *m, const char *const *kinds, uint32_t count
         uint32_t found;
         m->kinds[i] = arena_string(&m->memory, kinds[i], strlen(kinds[i]));
         if (m->kinds[i] == NULL || !map_add(&m->index, m->kinds[i], i, &found)) return FT_NOMEM(error);
-        if (found != i) return ft_fail(error, FT_ERR_DAMAGED, "'kinds': '%s' is there twice", kinds[i]);
+        if (found != i) return ft_fail(error, FT_ERR_DAMAGED, "'kinds': has '%s' twice", kinds[i]);
     }
     m->kind_count = count;
     m->weights = calloc(nnls_stride(m) * m->device_count + 1, sizeof *m->weights);
@@ -43,7 +45,7 @@ ft_status nnls_set_kinds(nnls_model *m, const char *const *kinds, uint32_t count
 
 /* --- Kernels as rows ----------------------------------------------------------------------------------------- */
 
-/* Of a convolution or a pool. A pool over the whole map has none: its size is that of the map, which the bytes tell. */
+/* The window of a convolution or a pool. A pool over the whole map has none: its size is in the bytes already. */
 static int64_t window_of(const ft_graph *graph, const ft_op *op) {
     conv_geometry conv;
     pool_geometry pool;
@@ -71,17 +73,18 @@ void kind_row_of(const ft_graph *bound, const ft_cost *cost, const ft_kernels *k
 
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
-/* The prices of a kind on a device; those of all kernels when the device does not know it. */
-static const float *prices_of(const nnls_model *m, uint32_t device, const char *kind, bool *is_known) {
+/* The unit costs of a kind on a device; those of all kernels when it was not in training there. */
+static const float *unit_costs_of(const nnls_model *m, uint32_t device, const char *kind, bool *is_known) {
     const float *weights = m->weights + device * nnls_stride(m), *all = weights + (size_t)m->kind_count * KIND_FLOATS;
     uint32_t index;
-    *is_known = map_get(&m->index, kind, &index) && weights[(size_t)index * KIND_FLOATS + KIND_PRICES] > 0;
+    *is_known = map_get(&m->index, kind, &index) && weights[(size_t)index * KIND_FLOATS + KIND_COSTS] > 0;
     return *is_known ? weights + (size_t)index * KIND_FLOATS : all;
 }
 
 static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     const nnls_model *m = model;
     uint32_t device = in->target->index;
+    assert(device < m->device_count);
     const ft_cost *cost;
     const ft_kernels *kernels;
     FT_TRY(model_view_cost(in->view, &cost, error));
@@ -93,9 +96,9 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
         kind_row row;
         bool is_known;
         kind_row_of(in->view->bound, cost, kernels, i, &row);
-        const float *prices = prices_of(m, device, row.kind, &is_known);
+        const float *unit_costs = unit_costs_of(m, device, row.kind, &is_known);
         double value = 0;
-        for (size_t p = 0; p < KIND_PRICES; p++) value += (double)prices[p] * row.amounts[p];
+        for (size_t p = 0; p < KIND_COSTS; p++) value += (double)unit_costs[p] * row.amounts[p];
         part_sum_add(&parts, i, value);
         if (is_known) known += value;
     }
@@ -132,9 +135,9 @@ static ft_status save(const void *model, json_t **params, float_block *block, ft
 
 static ft_status load_kinds(nnls_model *m, const json_t *list, ft_error *error) {
     size_t count = json_array_size(list);
-    if (!json_is_array(list) || count > KINDS_MAX)
-        return ft_fail(error, FT_ERR_DAMAGED, "'kinds': must be a list of at most %d names", KINDS_MAX);
-    const char *kinds[KINDS_MAX];
+    if (!json_is_array(list) || count > MAX_KINDS)
+        return ft_fail(error, FT_ERR_DAMAGED, "'kinds': must be a list of at most %d names", MAX_KINDS);
+    const char *kinds[MAX_KINDS];
     for (size_t i = 0; i < count; i++) {
         ft_status status = json_read_string(json_array_get(list, i), &kinds[i], error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'kinds': item %zu", i + 1);
@@ -172,7 +175,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
 
 const family family_kernel_nnls = {
     .name = "kernel-nnls",
-    .text = "a price per launch, FLOP, byte and parameter of each type of kernel, never negative",
+    .text = "a non-negative unit cost per launch, FLOP, byte and parameter of each type of kernel",
     .schema = "kernel-nnls/1",
     .capabilities = FAMILY_TYPES_AS_SIZES,
     .setting_keys = "",

@@ -1,7 +1,8 @@
-/* kernel_nnls_fit.c - the prices of "kernel-nnls", from whole models.
+/* kernel_nnls_fit.c - fits the unit costs of "kernel-nnls" to times of whole models.
  *
- * The kernels of a graph are first added up by kind, which is all that a sum of prices depends on. These sums of every
- * row are kept until the kinds are known; then each device has its normal equations. */
+ * The amounts of a graph are first added up by kind, which is all that its predicted time depends on. These sums are
+ * stored for every row until all kinds are found; then each device has its normal equations. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +14,15 @@
 /* The amounts of one kind in one row. */
 typedef struct amount {
     uint32_t kind;
-    double amounts[KIND_PRICES];
+    double amounts[KIND_COSTS];
 } amount;
 
 typedef struct fitting {
     const fit_set *set;
     nnls_model *model;
-    arena memory; /* of names and map, while they come in */
+    arena memory; /* of names and map during the scan */
     map index;
-    const char **kinds; /* KINDS_MAX of them */
+    const char **kinds; /* MAX_KINDS of them */
     uint32_t kind_count;
     buf amounts; /* amount after amount */
     buf ends;    /* size_t per row in the order of gathering: amounts up to and with it */
@@ -50,7 +51,7 @@ static ft_status add_kinds(const ft_graph *bound, const ft_cost *cost, const ft_
         kind_row row;
         kind_row_of(bound, cost, kernels, i, &row);
         kind_row *sum = find_row(rows, &count, row.kind);
-        for (size_t p = 0; p < KIND_PRICES; p++) sum->amounts[p] += row.amounts[p];
+        for (size_t p = 0; p < KIND_COSTS; p++) sum->amounts[p] += row.amounts[p];
     }
     buf_add(found, &count, sizeof count);
     buf_add(found, rows, count * sizeof *rows);
@@ -72,10 +73,10 @@ static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_
     return FT_OK;
 }
 
-static ft_status number_of(fitting *f, const char *kind, uint32_t *number, ft_error *error) {
+static ft_status find_kind(fitting *f, const char *kind, uint32_t *number, ft_error *error) {
     if (map_get(&f->index, kind, number)) return FT_OK;
-    if (f->kind_count == KINDS_MAX)
-        return ft_fail(error, FT_ERR_LIMIT, "more than %d different kinds of kernels", KINDS_MAX);
+    if (f->kind_count == MAX_KINDS)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d different kinds of kernels", MAX_KINDS);
     const char *copy = arena_string(&f->memory, kind, strlen(kind));
     if (copy == NULL || !map_set(&f->index, copy, f->kind_count)) return FT_NOMEM(error);
     f->kinds[f->kind_count] = copy;
@@ -94,10 +95,11 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
             kind_row row;
             amount a = {0};
             memcpy(&row, at, sizeof row);
-            FT_TRY(number_of(f, row.kind, &a.kind, error));
+            FT_TRY(find_kind(f, row.kind, &a.kind, error));
             memcpy(a.amounts, row.amounts, sizeof a.amounts);
             buf_add(&f->amounts, &a, sizeof a);
         }
+        assert(at <= found->data + found->length);
         size_t end = f->amounts.length / sizeof(amount);
         buf_add(&f->ends, &end, sizeof end);
         buf_add(&f->rows, &item->rows[i], sizeof item->rows[i]);
@@ -119,24 +121,24 @@ static ft_status collect(fitting *f, const fit_context *context, ft_error *error
 
 /* --- Solving ------------------------------------------------------------------------------------------------- */
 
-/* Puts the rows of a device into equations: the kinds each for itself, or all of them together. */
+/* Adds the rows of a device to the equations: each kind by itself, or all kinds pooled. */
 static ft_status add_rows(const fitting *f, uint32_t device, bool is_pooled, relative_nnls *r, ft_error *error) {
     const amount *amounts = (const amount *)(const void *)f->amounts.data;
     const size_t *ends = (const size_t *)(const void *)f->ends.data;
     const uint32_t *rows = (const uint32_t *)(const void *)f->rows.data;
-    relative_nnls_entry *entries = malloc(((size_t)f->kind_count * KIND_PRICES + 1) * sizeof *entries);
+    relative_nnls_entry *entries = malloc(((size_t)f->kind_count * KIND_COSTS + 1) * sizeof *entries);
     if (entries == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < f->rows.length / sizeof *rows; i++) {
         const fit_row *row = &f->set->train.items[rows[i]];
         if (row->device != device) continue;
         uint32_t count = 0;
-        for (uint32_t p = 0; is_pooled && p < KIND_PRICES; p++) entries[count++] = (relative_nnls_entry){p, 0};
+        for (uint32_t p = 0; is_pooled && p < KIND_COSTS; p++) entries[count++] = (relative_nnls_entry){p, 0};
         for (size_t k = i == 0 ? 0 : ends[i - 1]; k < ends[i]; k++) {
-            for (uint32_t p = 0; p < KIND_PRICES; p++) {
+            for (uint32_t p = 0; p < KIND_COSTS; p++) {
                 if (is_pooled)
                     entries[p].value += amounts[k].amounts[p];
                 else if (amounts[k].amounts[p] > 0)
-                    entries[count++] = (relative_nnls_entry){amounts[k].kind * KIND_PRICES + p, amounts[k].amounts[p]};
+                    entries[count++] = (relative_nnls_entry){amounts[k].kind * KIND_COSTS + p, amounts[k].amounts[p]};
             }
         }
         entries[count++] = (relative_nnls_entry){r->columns - 1, 1};
@@ -149,50 +151,50 @@ static ft_status add_rows(const fitting *f, uint32_t device, bool is_pooled, rel
 static ft_status solve(const fitting *f, uint32_t device, bool is_pooled, double ridge, relative_nnls *r,
                        float *weights, ft_error *error) {
     uint32_t kinds = is_pooled ? 1 : f->kind_count;
-    FT_TRY(relative_nnls_init(r, kinds * KIND_PRICES + 1, error));
+    FT_TRY(relative_nnls_init(r, kinds * KIND_COSTS + 1, error));
     FT_TRY(add_rows(f, device, is_pooled, r, error));
     return relative_nnls_solve(r, ridge, weights, error);
 }
 
-/* Lays the solutions out as the model has them. */
+/* Solves for one device and stores the weights in the layout of the model. */
 static ft_status solve_device(const fitting *f, uint32_t device, double ridge, ft_error *error) {
     nnls_model *m = f->model;
     float *out = m->weights + device * nnls_stride(m);
-    float *found = calloc((size_t)f->kind_count * KIND_PRICES + KIND_PRICES + 1, sizeof *found);
+    float *found = calloc((size_t)f->kind_count * KIND_COSTS + KIND_COSTS + 1, sizeof *found);
     relative_nnls each = {0}, pooled = {0};
     ft_status status = found != NULL ? solve(f, device, false, ridge, &each, found, error) : FT_NOMEM(error);
     for (size_t i = 0; status == FT_OK && i < f->kind_count; i++) {
-        memcpy(out + i * KIND_FLOATS, found + i * KIND_PRICES, KIND_PRICES * sizeof *found);
-        out[i * KIND_FLOATS + KIND_PRICES] = each.moment[i * KIND_PRICES] > 0; /* launches: it was in training */
+        memcpy(out + i * KIND_FLOATS, found + i * KIND_COSTS, KIND_COSTS * sizeof *found);
+        out[i * KIND_FLOATS + KIND_COSTS] = each.moment[i * KIND_COSTS] > 0; /* launches: the kind was in training */
     }
     if (status == FT_OK) {
-        out[nnls_stride(m) - 1] = found[(size_t)f->kind_count * KIND_PRICES];
+        out[nnls_stride(m) - 1] = found[(size_t)f->kind_count * KIND_COSTS];
         status = solve(f, device, true, 0, &pooled, found, error);
     }
-    if (status == FT_OK) memcpy(out + (size_t)f->kind_count * KIND_FLOATS, found, KIND_PRICES * sizeof *found);
+    if (status == FT_OK) memcpy(out + (size_t)f->kind_count * KIND_FLOATS, found, KIND_COSTS * sizeof *found);
     relative_nnls_free(&each);
     relative_nnls_free(&pooled);
     free(found);
     return status;
 }
 
-static ft_status find_prices(fitting *f, const fit_context *context, double ridge, ft_error *error) {
+static ft_status fit_unit_costs(fitting *f, const fit_context *context, double ridge, ft_error *error) {
     FT_TRY(runtimes_open(f->set->data, f->set->devices, f->set->device_count, &f->model->runtimes, error));
-    f->kinds = ARENA_ARRAY(&f->memory, const char *, KINDS_MAX);
+    f->kinds = ARENA_ARRAY(&f->memory, const char *, MAX_KINDS);
     if (f->kinds == NULL) return FT_NOMEM(error);
     FT_TRY(collect(f, context, error));
     FT_TRY(nnls_set_kinds(f->model, f->kinds, f->kind_count, error));
     for (uint32_t i = 0; i < f->set->device_count; i++) {
         FT_TRY(solve_device(f, i, ridge, error));
         double done = 0.8 + 0.2 * (i + 1) / f->set->device_count;
-        if (context->progress != NULL && !context->progress(context->user, done, "finding prices"))
+        if (context->progress != NULL && !context->progress(context->user, done, "fitting unit costs"))
             return ft_fail(error, FT_ERR_CANCELLED, "cancelled");
     }
     return FT_OK;
 }
 
 const ft_setting nnls_setting = {.name = "ridge",
-                                 .text = "weight of the squared prices",
+                                 .text = "weight of the squared unit costs",
                                  .usual = 1e-4,
                                  .lo = 0,
                                  .hi = 1e3,
@@ -211,7 +213,7 @@ ft_status nnls_fit(const fit_set *set, const fit_context *context, void **out, f
     fitting f = {.set = set, .model = m};
     arena_init(&f.memory, UINT64_MAX);
     map_init(&f.index, &f.memory);
-    ft_status status = find_prices(&f, context, ridge, error);
+    ft_status status = fit_unit_costs(&f, context, ridge, error);
     arena_free(&f.memory);
     buf_free(&f.amounts);
     buf_free(&f.ends);

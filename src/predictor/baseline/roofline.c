@@ -1,6 +1,7 @@
-/* roofline.c - the family "roofline". roofline_fit.c finds the constants. */
+/* roofline.c - the family "roofline": predicting, saving, loading; roofline_fit.c fits its constants. */
 #include "predictor/baseline/roofline.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
 static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     const roofline_model *m = model;
     uint32_t device = in->target->index;
+    assert(device < m->device_count);
     double constants[ROOF_CONSTANTS];
     for (size_t i = 0; i < ROOF_CONSTANTS; i++)
         constants[i] = (double)m->constants[(size_t)device * ROOF_CONSTANTS + i];
@@ -71,7 +73,7 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
 
 const family family_roofline = {
     .name = "roofline",
-    .text = "each kernel as long as its arithmetic or its traffic, four constants per device",
+    .text = "the larger of arithmetic and traffic of each kernel, four constants per device",
     .schema = "roofline/1",
     .capabilities = FAMILY_TYPES_AS_SIZES,
     .setting_keys = "",

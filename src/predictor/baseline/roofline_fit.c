@@ -1,9 +1,10 @@
-/* roofline_fit.c - the constants of the roofline, from whole models.
+/* roofline_fit.c - fits the constants of "roofline" to times of whole models.
  *
- * The smallest mean of |log(predicted / measured)| is searched for, which a few wrong labels do not move much. The sum
- * of maxima has no gradient worth following, and there are four constants: a pattern search steps each of them up and
- * down by a factor, keeps what helps, and goes on with smaller steps. Once it is known for each kernel which of the two
- * is longer, the sum is linear: least squares then finds what steps along the axes miss. No random numbers. */
+ * Minimises the mean of |log(predicted / measured)|, which a few wrong labels hardly change. A sum of maxima is not
+ * smooth, and there are only four constants: a pattern search multiplies and divides each of them by a factor, keeps
+ * what lowers the loss, and continues with smaller factors. Once it is fixed for each kernel which of the two is
+ * larger, the sum is linear, and least squares finds what steps along the axes miss. No random numbers. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ typedef struct sample {
 
 typedef struct fitting {
     const fit_set *set;
-    fit_rows rows; /* those that are looked at */
+    fit_rows rows; /* a sample of the training rows */
     const roofline_model *model;
     sample *samples; /* per device */
 } fitting;
@@ -46,6 +47,7 @@ static ft_status thin_out(const fit_set *set, uint32_t limit, fit_rows *rows, ft
     uint32_t *seen = counts + set->device_count, kept = 0;
     for (uint32_t i = 0; i < set->train.count; i++) counts[set->train.items[i].device]++;
     for (uint32_t i = 0; i < set->train.count; i++) {
+        assert(limit > 0);
         uint32_t device = set->train.items[i].device, every = (counts[device] + limit - 1) / limit;
         if (seen[device]++ % every == 0) items[kept++] = set->train.items[i];
     }
@@ -110,7 +112,7 @@ static double loss(const sample *s, const double *constants) {
     return total / (double)rows;
 }
 
-/* Where the search begins: arithmetic, traffic and launches each explain so much of an average row. */
+/* Start points of the search: the shares of an average row that FLOPs, bytes, launches and the start explain. */
 static const double starts[][ROOF_CONSTANTS] = {{0.6, 0.6, 0.1, 0.01}, {0.3, 0.3, 0.6, 0.01}};
 
 static void begin(const sample *s, const double *shares, double *constants) {
@@ -145,7 +147,7 @@ static bool sweep(const sample *s, double step, double *constants, double *best)
     return is_better;
 }
 
-/* Least squares with each kernel on the side of the roof where it is now. */
+/* Least squares with each kernel bound by arithmetic or traffic as with the current constants. */
 static ft_status solve_sides(const sample *s, const double *constants, float *solved, ft_error *error) {
     const uint32_t *ends = (const uint32_t *)(const void *)s->ends.data;
     const double *labels = (const double *)(const void *)s->labels.data;
@@ -182,7 +184,7 @@ static ft_status refine(const sample *s, double *constants, double *best, ft_err
 }
 
 static ft_status search(sample *s, ft_error *error) {
-    double least = INFINITY;
+    double lowest = INFINITY;
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         double constants[ROOF_CONSTANTS], step = 4;
         begin(s, starts[i], constants);
@@ -192,8 +194,8 @@ static ft_status search(sample *s, ft_error *error) {
             step = sqrt(step);
         }
         FT_TRY(refine(s, constants, &best, error));
-        if (best >= least) continue;
-        least = best;
+        if (best >= lowest) continue;
+        lowest = best;
         memcpy(s->constants, constants, sizeof constants);
     }
     return FT_OK;
@@ -205,7 +207,7 @@ static void search_part(void *user, uint32_t device, uint32_t worker) {
     s->status = search(s, &s->error);
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- Fitting ------------------------------------------------------------------------------------------------- */
 
 static ft_status collect(fitting *f, const fit_context *context, ft_error *error) {
     scan_job job = {.threads = context->threads,

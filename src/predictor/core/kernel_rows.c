@@ -1,6 +1,7 @@
 /* kernel_rows.c - terms and features of kernels, from their operators' shapes and costs. */
 #include "predictor/core/kernel_rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ typedef struct kernel_kind {
     kernel_group group;
 } kernel_kind;
 
-/* The place of a kind in this table is its flag: new ones go to the end, in place of a spare one. */
+/* The index of a kind in this table is that of its flag: new ones replace the spare one. */
 static const kernel_kind kinds[KERNEL_KINDS] = {
     {"conv", GROUP_PRODUCT},
     {"dwconv", GROUP_DEPTHWISE},
@@ -59,7 +60,7 @@ enum { KIND_OTHER = KERNEL_KINDS - 1 };
 
 static const char *const fused_words[KERNEL_FUSED] = {"relu", "bn", "add", "hswish", "maxpool", "avgpool"};
 
-/* Whether a word stands in a list of words with separators of one character. */
+/* Whether a list of words, separated by one character, contains a word. */
 static bool has_word(const char *list, const char *word, size_t length, char separator) {
     while (*list != '\0') {
         const char *end = strchr(list, separator);
@@ -94,13 +95,14 @@ static kernel_group group_of_class(ft_op_class op_class) {
     }
 }
 
-/* "conv-bn-relu": the first word is the kind, the others are what was fused to it. */
+/* "conv-bn-relu": the first word is the kind, the others were fused to it. */
 static void set_flags(const char *type, ft_op_class op_class, float *features) {
     const char *rest = strchr(type, '-');
     size_t length = rest != NULL ? (size_t)(rest - type) : strlen(type);
     uint32_t kind = 0;
     while (kind < KIND_OTHER && !has_word(kinds[kind].words, type, length, ' ')) kind++;
     kernel_group group = kind < KIND_OTHER ? kinds[kind].group : group_of_class(op_class);
+    assert(kind < KERNEL_KINDS && (uint32_t)group < KERNEL_GROUPS);
     features[FLAG_KIND + kind] = 1;
     features[FLAG_GROUP + (uint32_t)group] = 1;
     for (uint32_t i = 0; i < KERNEL_FUSED; i++)
@@ -144,7 +146,7 @@ double array_rereads(double output_elements) {
 
 typedef struct kernel_shape {
     double in_height, out_height, in_channels, out_channels, window, stride;
-    double unfolded, looked, chain;
+    double unfolded, pooled, chain;
     double steps, rereads; /* of an array of multipliers; steps are 0 for what it does not run */
     bool is_depthwise, is_dense;
 } kernel_shape;
@@ -202,9 +204,9 @@ static void shape_of_root(const ft_graph *graph, const ft_op *root, const ft_ten
     }
 }
 
-/* What the pooling steps of a kernel look at, wherever in it they stand, and how much of that is in one chain: a mean
- * over a map, or a product with a single pixel, has little that could go on side by side. */
-static void look_inside(const ft_graph *graph, const ft_kernel *kernel, kernel_shape *shape) {
+/* The elements that the pooling steps of a kernel read, wherever in it they are, and how many of them are one chain of
+ * additions: a mean over a map, or a product with a single pixel, has little parallelism. */
+static void add_pooling(const ft_graph *graph, const ft_kernel *kernel, kernel_shape *shape) {
     for (uint32_t i = 0; i < kernel->op_count; i++) {
         const ft_op *op = &graph->ops[kernel->ops[i]];
         const ft_tensor *in = op_input(graph, op, 0), *out = op_output(graph, op, 0);
@@ -213,10 +215,10 @@ static void look_inside(const ft_graph *graph, const ft_kernel *kernel, kernel_s
         const conv_geometry *conv = conv_geometry_cached(graph, op);
         pool_geometry pool;
         if (pool_geometry_of(graph, op, &pool)) {
-            shape->looked += outputs * (double)pool.kernel_elems;
+            shape->pooled += outputs * (double)pool.kernel_elems;
             shape->chain += (double)pool.kernel_elems;
         } else if (op->def->op_class == FT_CLASS_REDUCE || op->def->op_class == FT_CLASS_POOL) {
-            shape->looked += inputs;
+            shape->pooled += inputs;
             shape->chain += outputs > 0 ? inputs / outputs : 0;
         } else if (conv != NULL && conv->out[0] == 1 && conv->groups == 1) {
             shape->chain += (double)conv->kernel_elems * (double)conv->cin;
@@ -243,7 +245,7 @@ static uint32_t data_inputs(const ft_graph *graph, const ft_op *op) {
     return count;
 }
 
-/* An array of multipliers is busy for its steps, whatever they multiply, and reads windows where they are. */
+/* An array of multipliers is busy for its steps, whatever they multiply, and does not unfold windows. */
 static void use_array(const kernel_shape *shape, double weights, double repeats, kernel_row *row) {
     row->terms[TERM_PRODUCT] = (float)(ARRAY_MULTIPLIERS * shape->steps * repeats);
     row->terms[TERM_UNFOLDED] = 0;
@@ -254,11 +256,12 @@ static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_c
                    kernel_row *row) {
     const ft_op *root = &graph->ops[kernel->root], *last = &graph->ops[kernel->ops[kernel->op_count - 1]];
     const ft_tensor *in = op_input(graph, root, 0), *out = op_output(graph, last, 0);
+    assert(kernel->op_count > 0);
     kernel_shape shape = {0};
     shape_of_root(graph, root, in, out, &shape);
     double macs = (double)cost->forward.macs, weights = (double)cost->param_bytes;
     double moved = (double)cost->forward.read_bytes + (double)cost->forward.write_bytes - weights;
-    look_inside(graph, kernel, &shape);
+    add_pooling(graph, kernel, &shape);
     double inputs = data_inputs(graph, root);
     double outputs = out != NULL ? (double)tensor_elems(graph, out) : 0;
     if (moved < 4) moved = 4;
@@ -269,7 +272,7 @@ static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_c
     row->terms[TERM_MOVED] = (float)moved;
     row->terms[shape.is_dense ? TERM_DENSE : TERM_WEIGHTS] = (float)weights;
     row->terms[TERM_UNFOLDED] = (float)(shape.unfolded * repeats);
-    row->terms[TERM_WINDOW] = (float)(shape.looked * repeats);
+    row->terms[TERM_WINDOW] = (float)(shape.pooled * repeats);
     row->terms[TERM_CHAIN] = (float)(shape.chain * repeats);
     if (has_array && shape.steps > 0) use_array(&shape, weights, repeats, row);
 
@@ -286,7 +289,7 @@ static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_c
     f[FEATURE_INTENSITY] = f[FEATURE_PRODUCT] - f[FEATURE_MOVED];
     f[FEATURE_INPUTS] = (float)inputs;
     f[FEATURE_LOG_INPUTS] = (float)log_of(inputs);
-    f[FEATURE_LOOKED] = (float)(outputs > 0 ? log_of(shape.looked / outputs) : 0);
+    f[FEATURE_POOLED] = (float)(outputs > 0 ? log_of(shape.pooled / outputs) : 0);
     for (uint32_t i = 0; i < 4; i++) {
         f[FEATURE_PAD_IN + i] = (float)padding(shape.in_channels, 4 << i);
         f[FEATURE_PAD_OUT + i] = (float)padding(shape.out_channels, 4 << i);

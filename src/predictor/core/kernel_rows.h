@@ -1,12 +1,13 @@
-/* kernel_rows.h - what the kernel-sum predictor sees of a kernel: how much of each kind of work it does (terms), and
- * what may decide how fast that work goes (features).
+/* kernel_rows.h - terms and features of a kernel: amounts of each kind of work (terms), and properties that decide how
+ * fast that work is done (features).
  *
- * The time of a kernel is the sum of its terms, each times a price; features bend the prices (kernel_net.h). Terms are
- * amounts, so twice the work costs twice as much unless a feature says otherwise: that is what holds for models larger
- * than any that was measured. A kernel is described by what it does and not by its name alone: kinds are grouped, so
- * that a kind never seen in training borrows from its group. docs/kernel-sum.md lists and explains them all. */
-#ifndef PREDICTOR_KERNEL_ROWS_H
-#define PREDICTOR_KERNEL_ROWS_H
+ * The time of a kernel is the sum over terms of amount * unit cost * a multiplier that networks learn from the features
+ * (kernel_net.h). Terms are amounts, so twice the work costs twice as much unless a feature changes the multiplier;
+ * this is what extrapolates to models larger than all in training. A kernel is described by its work and not by its
+ * name alone: kinds are grouped, so that a kind that was not in training is treated like its group. docs/kernel-sum.md
+ * lists and explains all of them. */
+#ifndef PREDICTOR_CORE_KERNEL_ROWS_H
+#define PREDICTOR_CORE_KERNEL_ROWS_H
 
 #include "base/arena.h"
 #include "predictor/core/model_view.h"
@@ -14,7 +15,7 @@
 /* Changes whenever a term or feature changes its meaning: files made for other ones are refused. */
 #define KERNEL_ROWS_SCHEMA "kernel-rows-2"
 
-/* name, what it counts */
+/* name, amount */
 #define KERNEL_TERM_LIST(X)                                                                                            \
     X(TERM_LAUNCH, "launches: one")                                                                                    \
     X(TERM_PRODUCT, "multiply-accumulates of convolutions and matrix products")                                        \
@@ -23,7 +24,7 @@
     X(TERM_WEIGHTS, "bytes of weights of convolutions")                                                                \
     X(TERM_DENSE, "bytes of weights of matrix products")                                                               \
     X(TERM_UNFOLDED, "elements of the unfolded input of a convolution (im2col)")                                       \
-    X(TERM_WINDOW, "elements that pooling and reductions look at")                                                     \
+    X(TERM_WINDOW, "elements that pooling and reductions read")                                                        \
     X(TERM_CHAIN, "additions one after the other, where too few outputs keep a device from doing them side by side")   \
     X(TERM_REREAD, "bytes of weights that an array of multipliers reads again, where an output does not stay on chip")
 
@@ -34,7 +35,7 @@ typedef enum kernel_term {
         KERNEL_TERMS
 } kernel_term;
 
-/* Sizes: base-2 logarithms of amounts, 0 for what a kernel does not have. */
+/* Sizes: base-2 logarithms of amounts, 0 where a kernel has none. */
 enum {
     FEATURE_IN_HEIGHT,
     FEATURE_OUT_HEIGHT,
@@ -48,8 +49,8 @@ enum {
     FEATURE_INTENSITY, /* multiply-accumulates per byte */
     FEATURE_INPUTS,    /* tensors read, not as a logarithm */
     FEATURE_LOG_INPUTS,
-    FEATURE_LOOKED, /* elements that pooling looks at, per output */
-    /* How much of the work is padding when channels are taken 4, 8, 16, 32 at a time. */
+    FEATURE_POOLED, /* elements that pooling reads, per output */
+    /* The share of padding when channels are processed 4, 8, 16, 32 at a time. */
     FEATURE_PAD_IN,
     FEATURE_PAD_OUT = FEATURE_PAD_IN + 4,
     KERNEL_SIZES = FEATURE_PAD_OUT + 4
@@ -72,11 +73,11 @@ typedef struct kernel_row {
     float features[KERNEL_FEATURES];
 } kernel_row;
 
-/* One row for each kernel, in the order of the kernels. Without `has_array`, convolutions are seen as those of cores
- * even where the rules say that an array of multipliers runs them. */
+/* One row for each kernel, in the order of the kernels. Without `has_array`, convolutions are described as work of
+ * cores even where the rules assign them to an array of multipliers. */
 ft_status kernel_rows_extract_as(model_view *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
                                  uint32_t *count, ft_error *error);
-/* As the rules say. */
+/* With arrays as in the rules. */
 ft_status kernel_rows_extract(model_view *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
                               ft_error *error);
 

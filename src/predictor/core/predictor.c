@@ -2,6 +2,7 @@
  * files, predict.c has the public predictions. */
 #include "predictor/core/predictor.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ ft_status predictor_write(const char *path, const predictor_description *descrip
     return status;
 }
 
-/* --- What is known of it ------------------------------------------------------------------------------------- */
+/* --- Properties ---------------------------------------------------------------------------------------------- */
 
 const char *ft_provenance_name(ft_provenance provenance) {
     static const char *const names[FT_PROVENANCE_COUNT] = {"measured", "learned", "extrapolated", "assumed"};
@@ -95,6 +96,7 @@ const adjustment *predictor_adjustment(const ft_predictor *predictor, uint32_t d
 }
 
 double predictor_q90(const ft_predictor *predictor, uint32_t device) {
+    assert(device == FT_NONE || device < predictor->about.device_count);
     const double *q90 = predictor_metric_of(predictor)->q90;
     if (device != FT_NONE) return q90[device];
     double widest = NAN;
@@ -134,7 +136,7 @@ bool predictor_supports_device(const ft_predictor *predictor, const char *device
            (predictor_reads_sheets(predictor) && ft_device_canonical(device) != NULL);
 }
 
-/* --- Asking -------------------------------------------------------------------------------------------------- */
+/* --- Predicting ---------------------------------------------------------------------------------------------- */
 
 target_device predictor_target(const ft_predictor *predictor, uint32_t device) {
     return (target_device){.index = device,
@@ -155,8 +157,8 @@ ft_status predictor_predict(const ft_predictor *predictor, const predict_input *
     else
         FT_TRY(h->family->predict(predictor->model, &own, &made, error));
     if (!isfinite(made.value) || made.value < 0 || !(made.spread >= 0))
-        return ft_fail(error, FT_ERR_INTERNAL, "the predictor '%s' gave %g with spread %g", h->family->name, made.value,
-                       made.spread);
+        return ft_fail(error, FT_ERR_INTERNAL, "the predictor '%s' returned %g with spread %g", h->family->name,
+                       made.value, made.spread);
     *out = made;
     return FT_OK;
 }

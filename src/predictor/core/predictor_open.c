@@ -16,7 +16,7 @@ static bool may_read_sheets(const family *f) {
     return family_can(f, FAMILY_ANY_DEVICE) || f->optional.reads_sheets != NULL;
 }
 
-/* Data sheets of the devices that are in the box. */
+/* Opens the data sheets of bundled devices. */
 static ft_status open_sheets(ft_predictor *p, ft_error *error) {
     const metadata *h = &p->about;
     p->sheets = p->file_sheets = ARENA_ARRAY(&p->memory, ft_device *, h->device_count);
@@ -27,7 +27,7 @@ static ft_status open_sheets(ft_predictor *p, ft_error *error) {
     return FT_OK;
 }
 
-/* The adjustment of one device, whose floats are the next. */
+/* Loads the correction of one device, whose floats are the next of the block. */
 static ft_status load_adjustment(ft_predictor *p, const json_t *item, const float **block, size_t *left,
                                  ft_error *error) {
     const metadata *h = &p->about;
@@ -35,17 +35,17 @@ static ft_status load_adjustment(ft_predictor *p, const json_t *item, const floa
     const json_t *metric = json_object_get(item, "metric");
     uint32_t device = name != NULL ? metadata_find_device(h, name) : FT_NONE, output = 0;
     if (metric != NULL) output = json_is_string(metric) ? metadata_find_metric(h, json_string_value(metric)) : FT_NONE;
-    if (output == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "is of a metric that the model does not tell");
-    adjustment **place = device != FT_NONE ? &p->file_adjustments[output * h->device_count + device] : NULL;
-    if (place == NULL || *place != NULL)
+    if (output == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "is of a metric that the model does not have");
+    adjustment **slot = device != FT_NONE ? &p->file_adjustments[output * h->device_count + device] : NULL;
+    if (slot == NULL || *slot != NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "has no device, one that is not in the list, or one twice");
-    FT_TRY(adjust_load(item, h->known_count, block, left, place, error));
-    if ((*place)->base == FT_NONE && !may_read_sheets(h->family))
+    FT_TRY(adjust_load(item, h->known_count, block, left, slot, error));
+    if ((*slot)->base == FT_NONE && !may_read_sheets(h->family))
         return ft_fail(error, FT_ERR_DAMAGED, "'%s' has no base, and the family does not read data sheets", name);
     return FT_OK;
 }
 
-/* Their floats stand behind those of the model; *count: how many the model has. */
+/* Their floats follow those of the model; *count: the floats of the model alone. */
 static ft_status load_adjustments(ft_predictor *p, size_t *count, ft_error *error) {
     const metadata *h = &p->about;
     size_t i, floats = 0;
@@ -66,7 +66,8 @@ static ft_status load_adjustments(ft_predictor *p, size_t *count, ft_error *erro
         uint32_t output = 0;
         while (output < h->metric_count && p->file_adjustments[output * h->device_count + d] == NULL) output++;
         if (output == h->metric_count)
-            return ft_fail(error, FT_ERR_DAMAGED, "'%s' is neither known nor adapted to", h->devices[d]);
+            return ft_fail(error, FT_ERR_DAMAGED, "'%s' is neither a device of the model nor adapted to",
+                           h->devices[d]);
     }
     return FT_OK;
 }
@@ -87,20 +88,20 @@ static ft_status load_predictor(ft_predictor *p, const uint8_t *bytes, size_t si
     return FT_OK;
 }
 
-static ft_status link_new(ft_predictor **made, ft_error *error) {
+static ft_status new_link(ft_predictor **made, ft_error *error) {
     *made = calloc(1, sizeof **made);
     if (*made == NULL) return FT_NOMEM(error);
     arena_init(&(*made)->memory, 2 * (uint64_t)PREDICTOR_FILE_MAX_HEADER);
     return FT_OK;
 }
 
-/* Two that tell the same metric could contradict each other. */
+/* A metric has one predictor in a file. */
 static ft_status check_metric(const ft_predictor *first, const ft_predictor *last, ft_error *error) {
     if (ft_predictor_find(first, predictor_metric_of(last)->name) == last) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "has two predictors of '%s'", predictor_metric_of(last)->name);
 }
 
-/* An adapted predictor tells a metric of devices that the model knows, and of those that this metric was adapted to. */
+/* Keeps the devices that a metric of an adapted predictor covers: those of the model, and those with a correction. */
 static ft_status narrow_devices(const ft_predictor *owner, const metadata *all, ft_predictor *p, ft_error *error) {
     metadata *h = &p->about;
     adjustment **adjustments = owner->file_adjustments + (size_t)p->output * all->device_count;
@@ -125,13 +126,13 @@ static ft_status narrow_devices(const ft_predictor *owner, const metadata *all, 
     return FT_OK;
 }
 
-/* Links for what the model of the last one tells besides; *last becomes the last of these. */
+/* Adds a link for each further metric of the last model; *last becomes the last of these. */
 static ft_status share_model(const ft_predictor *first, ft_predictor **last, ft_error *error) {
     ft_predictor *owner = *last;
     const metadata all = owner->about;
     for (uint32_t i = 1; i < all.metric_count; i++) {
         ft_predictor *made;
-        FT_TRY(link_new(&made, error));
+        FT_TRY(new_link(&made, error));
         (*last)->next = made;
         *last = made;
         made->file = owner->file;
@@ -146,25 +147,26 @@ static ft_status share_model(const ft_predictor *first, ft_predictor **last, ft_
     return FT_OK;
 }
 
-/* Opens all predictors that stand in the bytes of the first. */
+/* Loads all predictors in the bytes of the first. */
 static ft_status load_all(ft_predictor *first, ft_error *error) {
     const uint8_t *at = first->bytes.bytes;
     size_t left = first->bytes.size;
     for (ft_predictor *last = first;; last = last->next) {
         FT_TRY(load_predictor(last, at, left, error));
         FT_TRY(check_metric(first, last, error));
+        assert(last->file.size <= left);
         at += last->file.size;
         left -= last->file.size;
         FT_TRY(share_model(first, &last, error));
         if (left == 0) return FT_OK;
-        FT_TRY(link_new(&last->next, error));
+        FT_TRY(new_link(&last->next, error));
     }
 }
 
 /* Takes the bytes over, also when it fails. */
 static ft_status open_bytes(input *in, const char *name, ft_predictor **predictor, ft_error *error) {
     ft_predictor *made = NULL;
-    ft_status status = link_new(&made, error);
+    ft_status status = new_link(&made, error);
     if (status == FT_OK) {
         made->bytes = *in;
         status = load_all(made, error);
@@ -188,11 +190,11 @@ ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *n
     return open_bytes(&in, name, predictor, error);
 }
 
-/* A run is a folder, and what is wanted of it is one of its files. */
+/* A run is a folder; the message names the predictor file in it. */
 static ft_status check_path(const char *path, ft_error *error) {
     static const char inside[] = "/predictor.ftm";
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return FT_OK; /* opening says what else is wrong */
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return FT_OK; /* opening it reports other problems */
     buf file = {0};
     buf_format(&file, "%s%s", path, inside);
     bool is_run = !file.failed && access(file.data, F_OK) == 0;
@@ -231,7 +233,7 @@ void ft_predictor_free(ft_predictor *predictor) {
 
 /* --- Bundling ------------------------------------------------------------------------------------------------ */
 
-/* Added unpacked: a bundle is mapped. */
+/* Adds the unpacked bytes of a file, as bundles are mapped. */
 static ft_status add_file(const char *path, buf *bytes, ft_error *error) {
     input in;
     FT_TRY(input_open(path, PREDICTOR_FILE_MAX_BYTES, &in, error));
@@ -246,7 +248,7 @@ static ft_status add_file(const char *path, buf *bytes, ft_error *error) {
 ft_status ft_predictor_bundle(const char *const *paths, uint32_t count, const char *path, ft_error *error) {
     buf bytes = {0};
     ft_predictor *together = NULL;
-    ft_status status = count > 0 ? FT_OK : ft_fail(error, FT_ERR_USAGE, "there is nothing to bundle");
+    ft_status status = count > 0 ? FT_OK : ft_fail(error, FT_ERR_USAGE, "no predictor files to bundle");
     for (uint32_t i = 0; i < count && status == FT_OK; i++) status = add_file(paths[i], &bytes, error);
     if (status == FT_OK) status = ft_predictor_open_memory(bytes.data, bytes.length, path, &together, error);
     if (status == FT_OK) status = outfile_write(path, bytes.data, bytes.length, error);
