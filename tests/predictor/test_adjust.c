@@ -1,4 +1,4 @@
-/* Tests of adjustments: what they do to pieces, that fits find what was changed, and that damaged ones are refused. */
+/* Corrections of adapted predictors: zero weights change nothing, fits recover the truth, damaged ones are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static double truth(const made *m) {
     return sum;
 }
 
-static void test_nothing_changes_without_weights(void **state) {
+static void zero_weights_change_nothing(void **state) {
     (void)state;
     adjustment *a = new_one();
     double scaled[FEATURES], times[TERMS], factors[ADJUST_MAX_TERMS];
@@ -99,12 +99,13 @@ static double fit_error(adjust_kind kind) {
     return sum;
 }
 
-static void test_fits_find_what_changed(void **state) {
+static void fits_recover_the_true_correction(void **state) {
     (void)state;
-    double scale = fit_error(ADJUST_SCALE), refit = fit_error(ADJUST_REFIT), reprice = fit_error(ADJUST_REFIT_COSTS);
+    double scale = fit_error(ADJUST_SCALE), refit = fit_error(ADJUST_REFIT),
+           refit_costs = fit_error(ADJUST_REFIT_COSTS);
     assert_true(scale > 0.08);
     assert_true(refit < 0.03);
-    assert_true(reprice < 0.03);
+    assert_true(refit_costs < 0.03);
 }
 
 /* --- In the file --------------------------------------------------------------------------------------------- */
@@ -136,7 +137,7 @@ static void refuses(const char *adapted, size_t count, const char *part) {
     if (strstr(error.message, part) == NULL) fail_msg("'%s' has no '%s'", error.message, part);
 }
 
-static void test_files(void **state) {
+static void damaged_corrections_are_refused(void **state) {
     (void)state;
     ft_predictor *p;
     ft_error error;
@@ -173,9 +174,9 @@ static void test_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_changes_without_weights),
-        cmocka_unit_test(test_fits_find_what_changed),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(zero_weights_change_nothing),
+        cmocka_unit_test(fits_recover_the_true_correction),
+        cmocka_unit_test(damaged_corrections_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

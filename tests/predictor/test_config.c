@@ -1,4 +1,4 @@
-/* Settings of a fit: taken where they are known and within bounds. */
+/* Numbers and choices by name: read when they are known and within bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static ft_status take(const char *text, double *a, double *b, ft_error *error) {
     return status;
 }
 
-static void takes_what_it_knows(void **state) {
+static void known_settings_are_read(void **state) {
     (void)state;
     double a = 0.5, b = 7;
     ft_error error;
@@ -29,7 +29,7 @@ static void takes_what_it_knows(void **state) {
     assert_true(a == 0.5 && b == 100);
 }
 
-static void refuses_the_rest(void **state) {
+static void unknown_settings_and_values_are_refused(void **state) {
     (void)state;
     double a = 0.5, b = 7;
     ft_error error;
@@ -46,7 +46,7 @@ static void refuses_the_rest(void **state) {
     json_decref(config);
 }
 
-static void lists_have_choices(void **state) {
+static void choices_are_read_and_written(void **state) {
     (void)state;
     static const char *const colours[] = {"red", "green"};
     double size = 3, share = 0.5;
@@ -81,7 +81,8 @@ static void lists_have_choices(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_it_knows), cmocka_unit_test(refuses_the_rest),
-                                       cmocka_unit_test(lists_have_choices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_settings_are_read),
+                                       cmocka_unit_test(unknown_settings_and_values_are_refused),
+                                       cmocka_unit_test(choices_are_read_and_written)};
     return cmocka_run_group_tests_name("predictor/config", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* "ethos-u" learns the sizes of weights, tells times by operator, and its files are checked. */
+/* "ethos-u" learns the sizes of weights, divides times by operator, and its files are checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -177,7 +177,7 @@ static void stored_memory_is_learned(void **state) {
     check_metric(2);
 }
 
-static void a_file_says_the_same(void **state) {
+static void a_loaded_model_predicts_the_same(void **state) {
     (void)state;
     made_fit f = fit_metric(2);
     json_t *params = NULL;
@@ -216,7 +216,7 @@ static void a_file_says_the_same(void **state) {
     free_fit(&f);
 }
 
-static void other_wishes_are_refused(void **state) {
+static void other_metrics_and_devices_are_refused(void **state) {
     (void)state;
     made_fit f = {.data = make_data()};
     ft_error error;
@@ -239,8 +239,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(sizes_of_weights_are_learned),
         IN_FOLDER(stored_memory_is_learned),
-        IN_FOLDER(a_file_says_the_same),
-        IN_FOLDER(other_wishes_are_refused),
+        IN_FOLDER(a_loaded_model_predicts_the_same),
+        IN_FOLDER(other_metrics_and_devices_are_refused),
     };
     return cmocka_run_group_tests_name("predictor/ethos_u", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Predictor files as bytes: what goes in comes out, and each kind of damage has its own message. */
+/* Predictor files as bytes: encoding and decoding, and a message for each kind of damage. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void refuses(const void *bytes, size_t size, ft_status status, const char
     assert_null(file.root);
 }
 
-static void comes_back(void **state) {
+static void decoding_restores_what_was_encoded(void **state) {
     (void)state;
     buf bytes = make("{\"a\": [1, 0.1]}");
     assert_int_equal(bytes.length % 4, 0);
@@ -60,7 +60,7 @@ static void comes_back(void **state) {
 }
 
 /* Scores are not parsed, whatever is in them; what only looks like them is. */
-static void scores_are_left_to_the_text(void **state) {
+static void scores_are_only_in_the_text(void **state) {
     (void)state;
     static const char *const with[] = {"{\"a\": 1, \"accuracy\": [{\"device\": \"}],\\\"\", \"n\": [1, 2]}], \"b\": 2}",
                                        "{\"a\": 1, \"b\": 2, \"accuracy\": {\"accuracy\": \"\\\\\"}}",
@@ -96,7 +96,7 @@ static void layout(void **state) {
     buf_free(&bytes);
 }
 
-static void other_files(void **state) {
+static void other_files_are_refused(void **state) {
     (void)state;
     buf bytes = make("{\"a\": 1}");
     refuses("", 0, FT_ERR_FORMAT, "is not a predictor file");
@@ -114,7 +114,7 @@ static void other_files(void **state) {
     buf_free(&bytes);
 }
 
-static void truncated_everywhere(void **state) {
+static void truncated_files_are_refused(void **state) {
     (void)state;
     buf bytes = make("{\"a\": 1}");
     for (size_t size = 1; size < bytes.length; size++) {
@@ -129,7 +129,7 @@ static void truncated_everywhere(void **state) {
     buf_free(&bytes);
 }
 
-static void every_flipped_bit_is_seen(void **state) {
+static void every_flipped_bit_is_detected(void **state) {
     (void)state;
     buf bytes = make("{\"a\": 1}");
     predictor_file file = {0};
@@ -143,7 +143,7 @@ static void every_flipped_bit_is_seen(void **state) {
     buf_free(&bytes);
 }
 
-static void sealed_nonsense(void **state) {
+static void malformed_headers_with_a_valid_hash_are_refused(void **state) {
     (void)state;
     buf bytes = make("{\"a\": 1}");
     bytes.data[32] = '[';
@@ -167,7 +167,7 @@ static void sealed_nonsense(void **state) {
     buf_free(&bytes);
 }
 
-static void refuses_to_write_nonsense(void **state) {
+static void non_finite_floats_are_not_written(void **state) {
     (void)state;
     float bad[] = {1, NAN};
     buf bytes = {0};
@@ -198,14 +198,14 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_back),
-        cmocka_unit_test(scores_are_left_to_the_text),
+        cmocka_unit_test(decoding_restores_what_was_encoded),
+        cmocka_unit_test(scores_are_only_in_the_text),
         cmocka_unit_test(layout),
-        cmocka_unit_test(other_files),
-        cmocka_unit_test(truncated_everywhere),
-        cmocka_unit_test(every_flipped_bit_is_seen),
-        cmocka_unit_test(sealed_nonsense),
-        cmocka_unit_test(refuses_to_write_nonsense),
+        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(truncated_files_are_refused),
+        cmocka_unit_test(every_flipped_bit_is_detected),
+        cmocka_unit_test(malformed_headers_with_a_valid_hash_are_refused),
+        cmocka_unit_test(non_finite_floats_are_not_written),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests_name("predictor/file", tests, NULL, NULL);

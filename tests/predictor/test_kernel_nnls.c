@@ -1,4 +1,4 @@
-/* "kernel-nnls" finds the prices it was made with, and has an answer for kernels it never met. */
+/* "kernel-nnls" recovers the unit costs that generated the times, and covers kernels that were not in training. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "support/toy.h"
 
 /* Launches of a kind cost by its name, convolutions besides by their FLOPs and the rest by their bytes. */
-static double prices(const ft_graph *bound, const char *device) {
+static double time_of(const ft_graph *bound, const char *device) {
     ft_rules *rules = NULL;
     ft_kernels kernels = {0};
     ft_cost_options options = ft_cost_options_default();
@@ -36,9 +36,9 @@ static double prices(const ft_graph *bound, const char *device) {
     return sum;
 }
 
-static void finds_prices(void **state) {
+static void unit_costs_are_recovered(void **state) {
     (void)state;
-    fitted f = fit_synth("kernel-nnls", prices, "{\"ridge\": 1e-9}");
+    fitted f = fit_synth("kernel-nnls", time_of, "{\"ridge\": 1e-9}");
     fitted_check(&f, 1e-3);
     fitted_check_threads(&f, "{\"ridge\": 1e-9}");
     fitted_check_refusals(&f);
@@ -105,9 +105,9 @@ static void a_pool_over_all_has_no_window(void **state) {
     assert_string_equal(kind, "avgpool");
 }
 
-static void unknown_kernels_have_a_price(void **state) {
+static void unknown_kernels_have_pooled_unit_costs(void **state) {
     (void)state;
-    fitted f = fit_synth("kernel-nnls", prices, NULL);
+    fitted f = fit_synth("kernel-nnls", time_of, NULL);
     ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(graph, 64, 64);
     uint32_t y = toy_op(graph, "Softmax", x, FT_NONE, FT_NONE, toy_value(graph, 64, 64));
@@ -127,7 +127,7 @@ static void unknown_kernels_have_a_price(void **state) {
 
 static void damaged_models_are_refused(void **state) {
     (void)state;
-    fitted f = fit_synth("kernel-nnls", prices, NULL);
+    fitted f = fit_synth("kernel-nnls", time_of, NULL);
     fitted_refuses(&f, "{}", 0, "must have the parameters");
     fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\"], \"kinds\": []}", 0, "'runtimes': must be a list of 2");
     fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\", \"tflite-cpu\"], \"kinds\": 1}", 0, "'kinds': must be a list");
@@ -142,16 +142,16 @@ static void damaged_models_are_refused(void **state) {
 
 static void memory_runs_out(void **state) {
     (void)state;
-    fitted_check_memory("kernel-nnls", prices);
+    fitted_check_memory("kernel-nnls", time_of);
 }
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(finds_prices),
+    const struct CMUnitTest tests[] = {IN_FOLDER(unit_costs_are_recovered),
                                        cmocka_unit_test(kinds_have_windows),
                                        cmocka_unit_test(a_pool_over_all_has_no_window),
-                                       IN_FOLDER(unknown_kernels_have_a_price),
+                                       IN_FOLDER(unknown_kernels_have_pooled_unit_costs),
                                        IN_FOLDER(damaged_models_are_refused),
                                        IN_FOLDER(memory_runs_out)};
     return cmocka_run_group_tests_name("predictor/kernel_nnls", tests, NULL, NULL);

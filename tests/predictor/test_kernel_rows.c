@@ -1,4 +1,4 @@
-/* Steps of an array of multipliers are those that its compiler reckons with. */
+/* Steps of an array of multipliers are those that its compiler computes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

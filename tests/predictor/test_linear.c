@@ -1,4 +1,4 @@
-/* "flops" and "flops-mem" find a line where there is one, and no price below zero. */
+/* "flops" and "flops-mem" recover linear times, and their unit costs are not negative. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,12 +23,12 @@ static double plane(const ft_graph *bound, const char *device) {
     return device[0] == 'a' ? 20 + 1e-4 * (double)work.flops + 2e-3 * bytes : 0.25 * bytes;
 }
 
-/* The fewer FLOPs, the longer: the best line without a price below zero is flat. */
+/* The fewer FLOPs, the longer: the best line with a non-negative slope is flat. */
 static double falling(const ft_graph *bound, const char *device) {
     return 1e7 / (double)synth_cost(bound).forward.flops + (device[0] == 'a' ? 1 : 2);
 }
 
-static void finds_a_line(void **state) {
+static void flops_fits_a_line(void **state) {
     (void)state;
     fitted f = fit_synth("flops", line, NULL);
     fitted_check(&f, 1e-5);
@@ -37,7 +37,7 @@ static void finds_a_line(void **state) {
     fitted_free(&f);
 }
 
-static void finds_a_plane(void **state) {
+static void flops_mem_fits_a_plane(void **state) {
     (void)state;
     fitted f = fit_synth("flops-mem", plane, NULL);
     fitted_check(&f, 1e-5);
@@ -46,7 +46,7 @@ static void finds_a_plane(void **state) {
     fitted_free(&f);
 }
 
-static void prices_are_not_negative(void **state) {
+static void unit_costs_are_not_negative(void **state) {
     (void)state;
     fitted f = fit_synth("flops", falling, NULL);
     json_t *params = NULL;
@@ -83,8 +83,8 @@ static void memory_runs_out(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(finds_a_line), IN_FOLDER(finds_a_plane),
-                                       IN_FOLDER(prices_are_not_negative), IN_FOLDER(damaged_models_are_refused),
+    const struct CMUnitTest tests[] = {IN_FOLDER(flops_fits_a_line), IN_FOLDER(flops_mem_fits_a_plane),
+                                       IN_FOLDER(unit_costs_are_not_negative), IN_FOLDER(damaged_models_are_refused),
                                        IN_FOLDER(memory_runs_out)};
     return cmocka_run_group_tests_name("predictor/linear", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The family of GPU memory: it finds context and correction, and says what it does not know. */
+/* GPU memory: context and correction are recovered, and results without measurements are marked. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,10 +30,10 @@ static double rule(const ft_graph *bound, const char *device) {
     return base * (ft_graph_op_count(bound) > 6 ? 1.1 : 1);
 }
 
-static void it_tells_what_it_learned(void **state) {
+static void contexts_and_corrections_are_recovered(void **state) {
     (void)state;
     fitted f = fit_synth("memory-replay", rule, CONFIG);
-    fitted_check(&f, 0.12); /* records are of inference, where the trees are not asked */
+    fitted_check(&f, 0.12); /* records are of inference, where the trees are not used */
     fitted_check_refusals(&f);
     fitted_refuses(&f, NULL, 1, "after its last tree");
     fitted_refuses(&f, NULL, -1, "");
@@ -62,7 +62,7 @@ static double part_of(const model_output *p, const char *type) {
     return 0;
 }
 
-static void it_says_what_is_not_measured(void **state) {
+static void unmeasured_modes_and_devices_have_wider_intervals(void **state) {
     (void)state;
     fitted f = fit_synth("memory-replay", rule, CONFIG);
     arena memory;
@@ -88,7 +88,7 @@ static void it_says_what_is_not_measured(void **state) {
         assert_true(p.spread > measured.spread);
     }
     ask(&f, &train, &none, FT_ERR_UNSUPPORTED, &memory);
-    /* The context of a device that nobody measured lies between those of the others. */
+    /* The context of a device that was not measured lies between those of the others. */
     double context = part_of(&elsewhere, "context");
     assert_true(context > part_of(&measured, "context") && context < 900 * MIB);
     ft_device_free(gpu);
@@ -120,7 +120,7 @@ static void the_optimizer_counts(void **state) {
 }
 
 /* Without allocator and trees. */
-static void the_plan_is_a_family_too(void **state) {
+static void memory_plan_needs_no_trees(void **state) {
     (void)state;
     fitted f = fit_synth("memory-plan", rule, NULL);
     fitted_check(&f, 0.15);
@@ -147,8 +147,11 @@ static void threads_do_not_matter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(it_tells_what_it_learned), IN_FOLDER(it_says_what_is_not_measured), IN_FOLDER(the_optimizer_counts),
-        IN_FOLDER(the_plan_is_a_family_too), IN_FOLDER(threads_do_not_matter),
+        IN_FOLDER(contexts_and_corrections_are_recovered),
+        IN_FOLDER(unmeasured_modes_and_devices_have_wider_intervals),
+        IN_FOLDER(the_optimizer_counts),
+        IN_FOLDER(memory_plan_needs_no_trees),
+        IN_FOLDER(threads_do_not_matter),
     };
     return cmocka_run_group_tests_name("predictor/memory_replay", tests, NULL, NULL);
 }

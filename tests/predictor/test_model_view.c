@@ -1,4 +1,4 @@
-/* A subject computes costs and kernels once, and forgets nothing. */
+/* A model view computes costs and kernels once, and caches data of families. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static ft_graph *make_graph(void) {
     return graph;
 }
 
-static void computes_once(void **state) {
+static void costs_and_kernels_are_computed_once(void **state) {
     (void)state;
     ft_graph *graph = make_graph();
     ft_error error;
@@ -67,7 +67,7 @@ static void runtimes_are_limited(void **state) {
     ft_graph_free(graph);
 }
 
-static void keeps_what_it_is_given(void **state) {
+static void cached_data_is_found_again(void **state) {
     (void)state;
     ft_graph *graph = make_graph();
     char keys[MODEL_VIEW_MAX_CACHED + 1];
@@ -83,7 +83,8 @@ static void keeps_what_it_is_given(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(computes_once), cmocka_unit_test(runtimes_are_limited),
-                                       cmocka_unit_test(keeps_what_it_is_given)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(costs_and_kernels_are_computed_once),
+                                       cmocka_unit_test(runtimes_are_limited),
+                                       cmocka_unit_test(cached_data_is_found_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A predictor from its file to its answer, and every header that does not fit. */
+/* A predictor from its file to its result, and malformed headers. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void results(void **state) {
     ft_result_free(&answer);
     ft_result_free(&answer);
     ft_result_free(NULL);
-    /* Another name of the device; and one whose interval nobody knows. */
+    /* Another name of the device; and a device that was not calibrated. */
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "adreno640gpu_tflite21"}, &answer, &error),
                      FT_OK);
     assert_true(answer.metrics[0].value == 138);
@@ -100,7 +100,7 @@ static void results(void **state) {
     ft_predictor_free(NULL);
 }
 
-static void questions_it_cannot_answer(void **state) {
+static void unsupported_requests_are_refused(void **state) {
     (void)state;
     ft_predictor *p = opened(HEAD TWO ", \"modes\": [\"infer\"]}");
     ft_graph *graph = make_graph();
@@ -165,7 +165,7 @@ static void several_in_one_file(void **state) {
     buf_free(&bytes);
 }
 
-static void headers_that_do_not_fit(void **state) {
+static void malformed_headers_are_refused(void **state) {
     (void)state;
     refuses("{}", 4, FT_ERR_DAMAGED, "'format': is absent");
     refuses("{\"format\": \"other\"}", 4, FT_ERR_FORMAT, "'other'");
@@ -281,9 +281,9 @@ static void families_are_listed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results),
-        cmocka_unit_test(questions_it_cannot_answer),
+        cmocka_unit_test(unsupported_requests_are_refused),
         cmocka_unit_test(several_in_one_file),
-        cmocka_unit_test(headers_that_do_not_fit),
+        cmocka_unit_test(malformed_headers_are_refused),
         cmocka_unit_test(writes_and_opens),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(families_are_listed),

@@ -1,4 +1,4 @@
-/* Least squares of relative errors: exact where it can be, small rows count as large ones, never below zero. */
+/* Non-negative least squares of relative errors: exact solutions, small rows count as much as large ones. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static void add(relative_nnls *r, double a, double b, double label) {
     relative_nnls_add(r, entries, 2, label);
 }
 
-static void exact_where_it_can_be(void **state) {
+static void consistent_equations_are_solved_exactly(void **state) {
     (void)state;
     relative_nnls r;
     float weights[2];
@@ -44,7 +44,7 @@ static void errors_are_relative(void **state) {
     relative_nnls_free(&r);
 }
 
-static void never_below_zero(void **state) {
+static void weights_are_not_negative(void **state) {
     (void)state;
     relative_nnls r;
     float weights[2], ridged[2];
@@ -66,7 +66,8 @@ static void columns_are_limited(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(exact_where_it_can_be), cmocka_unit_test(errors_are_relative),
-                                       cmocka_unit_test(never_below_zero), cmocka_unit_test(columns_are_limited)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(consistent_equations_are_solved_exactly), cmocka_unit_test(errors_are_relative),
+        cmocka_unit_test(weights_are_not_negative), cmocka_unit_test(columns_are_limited)};
     return cmocka_run_group_tests_name("predictor/relative", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* "roofline" finds the four constants it was made with. */
+/* "roofline" recovers the four constants that generated the times. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static double roof(const ft_graph *bound, const char *device) {
     return sum;
 }
 
-static void finds_the_roof(void **state) {
+static void constants_are_recovered(void **state) {
     (void)state;
     fitted f = fit_synth("roofline", roof, NULL);
     fitted_check(&f, 0.03);
@@ -72,7 +72,7 @@ static void memory_runs_out(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(finds_the_roof), IN_FOLDER(rows_are_limited),
+    const struct CMUnitTest tests[] = {IN_FOLDER(constants_are_recovered), IN_FOLDER(rows_are_limited),
                                        IN_FOLDER(damaged_models_are_refused), IN_FOLDER(memory_runs_out)};
     return cmocka_run_group_tests_name("predictor/roofline", tests, NULL, NULL);
 }

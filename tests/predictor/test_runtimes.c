@@ -1,4 +1,4 @@
-/* Rules of devices: each set once, also through a file, which may not name others than those in the box. */
+/* Rules of devices: each set is opened once; a file may name only bundled ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void write_device(const char *path, const char *runtime) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A device that a data set describes has the runtime it says, as long as that is in the box. */
+/* A device that a data set describes has the runtime of its description, if that is bundled. */
 static void data_sets_have_devices(void **state) {
     (void)state;
     builder *b = synth_begin("d");
@@ -67,7 +67,7 @@ static void data_sets_have_devices(void **state) {
     ft_dataset_free(data);
 }
 
-static void files_name_what_is_in_the_box(void **state) {
+static void files_name_only_bundled_rules(void **state) {
     (void)state;
     const struct {
         const char *text;
@@ -114,7 +114,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_share_rules),
         cmocka_unit_test_setup_teardown(data_sets_have_devices, folder_enter, folder_leave),
-        cmocka_unit_test(files_name_what_is_in_the_box),
+        cmocka_unit_test(files_name_only_bundled_rules),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests_name("predictor/runtimes", tests, NULL, NULL);

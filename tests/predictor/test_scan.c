@@ -1,4 +1,4 @@
-/* Scanning: every row once, in one order for any number of threads, and an end when something fails. */
+/* Scanning: every row once, in the same order for any number of threads; it stops at a failure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void same_for_any_number_of_threads(void **state) {
     ft_dataset_free(data);
 }
 
-static void the_first_failure_is_told(void **state) {
+static void the_first_failure_is_reported(void **state) {
     (void)state;
     ft_dataset *data = synth_data("d", 40, devices, 2, rule);
     fit_rows rows;
@@ -181,7 +181,7 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(same_for_any_number_of_threads),
-        IN_FOLDER(the_first_failure_is_told),
+        IN_FOLDER(the_first_failure_is_reported),
         IN_FOLDER(can_be_stopped),
         IN_FOLDER(settings_are_items),
         IN_FOLDER(memory_runs_out),

@@ -1,4 +1,4 @@
-/* What families declare of their settings: defaults and ranges within bounds, and nothing that cannot be taken. */
+/* Settings that families declare: defaults and ranges within bounds, and every one of them can be parsed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static void check_off(const ft_setting *s) {
     json_decref(config);
 }
 
-static void declarations_make_sense(void **state) {
+static void declared_settings_are_consistent(void **state) {
     (void)state;
     for (uint32_t f = 0; f < family_total; f++) {
         ft_setting list[FT_MAX_SETTINGS];
@@ -49,7 +49,7 @@ static void declarations_make_sense(void **state) {
     }
 }
 
-static void the_default_family_tells(void **state) {
+static void the_default_family_lists_settings(void **state) {
     (void)state;
     ft_setting list[1];
     assert_true(ft_family_settings(0, list, 1) > 1);
@@ -75,7 +75,7 @@ static ft_status take(const char *text, double values[3], ft_error *error) {
     return status;
 }
 
-static void takes_settings(void **state) {
+static void settings_are_parsed(void **state) {
     (void)state;
     double v[3];
     ft_error error;
@@ -92,7 +92,7 @@ static void takes_settings(void **state) {
     assert_int_equal(take("[]", v, &error), FT_ERR_USAGE);
 }
 
-static void gives_values_back(void **state) {
+static void values_become_json(void **state) {
     (void)state;
     json_t *word = settings_value(&settings[2], 0), *whole = settings_value(&settings[1], 12);
     assert_string_equal(json_string_value(word), "red");
@@ -102,8 +102,8 @@ static void gives_values_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(declarations_make_sense),
-                                       cmocka_unit_test(the_default_family_tells), cmocka_unit_test(takes_settings),
-                                       cmocka_unit_test(gives_values_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(declared_settings_are_consistent),
+                                       cmocka_unit_test(the_default_family_lists_settings),
+                                       cmocka_unit_test(settings_are_parsed), cmocka_unit_test(values_become_json)};
     return cmocka_run_group_tests_name("predictor/settings", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* "totals-gbt" follows a rule on the models it has seen, and its files are checked. */
+/* "totals-gbt" learns times that follow a rule, and its files are checked. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static double rule(const ft_graph *bound, const char *device) {
     return (convolutions > 2 ? 10 : 1000) * (device[0] == 'a' ? 1 : 3);
 }
 
-static void follows_a_rule(void **state) {
+static void times_by_a_rule_are_learned(void **state) {
     (void)state;
     fitted f = fit_synth("totals-gbt", rule, QUICK);
     fitted_check(&f, 0.05);
@@ -31,7 +31,7 @@ static void follows_a_rule(void **state) {
     fitted_free(&f);
 }
 
-static void goes_on_where_it_stopped(void **state) {
+static void resumed_training_gives_the_same_trees(void **state) {
     (void)state;
     const char *config = "{\"rounds\": 70, \"patience\": 5, \"min_child_weight\": 0}";
     fitted f = fit_synth("totals-gbt", rule, config);
@@ -67,7 +67,8 @@ static void can_be_stopped(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(follows_a_rule), IN_FOLDER(goes_on_where_it_stopped),
+    const struct CMUnitTest tests[] = {IN_FOLDER(times_by_a_rule_are_learned),
+                                       IN_FOLDER(resumed_training_gives_the_same_trees),
                                        IN_FOLDER(damaged_models_are_refused), IN_FOLDER(can_be_stopped)};
     return cmocka_run_group_tests_name("predictor/totals_gbt", tests, NULL, NULL);
 }

@@ -131,9 +131,9 @@ enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, PATIENCE, CHILD };
 const ft_setting gbt_settings[GBT_SETTINGS] = {
     [ROUNDS] = {"rounds", "trees of each device at most", FT_SETTING_INT, 400, 1, 1e5, .off = NULL},
     [DEPTH] = {"depth", "of a tree", FT_SETTING_INT, 7, 1, 30, .is_searched = true, .from = 3, .to = 12},
-    [ETA] = {"eta", "how much a tree corrects", FT_SETTING_REAL, 0.1, 1e-4, 1, .is_searched = true, .is_log = true,
+    [ETA] = {"eta", "learning rate of the trees", FT_SETTING_REAL, 0.1, 1e-4, 1, .is_searched = true, .is_log = true,
              .from = 0.02, .to = 0.4},
-    [SUBSAMPLE] = {"subsample", "share of the records that a tree sees", FT_SETTING_REAL, 0.8, 0.01, 1,
+    [SUBSAMPLE] = {"subsample", "share of the records that a tree is grown on", FT_SETTING_REAL, 0.8, 0.01, 1,
                    .is_searched = true, .from = 0.4, .to = 1, .off = "1"},
     [PATIENCE] = {"patience", "trees without a better score before it stops; 0: never", FT_SETTING_INT, 40, 0, 1e5,
                   .off = "0"},

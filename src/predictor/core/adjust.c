@@ -119,14 +119,14 @@ static ft_status adjust_rows(const adjustment *a, const explanation *p, arena *m
 
 ft_status adjust_predict(const adjustment *a, const family *f, const void *model, const predict_input *in,
                          model_output *out, ft_error *error) {
-    const target_device *asked = in->target;
-    const target_device base = {.index = a->base, .sheet = asked->sheet, .rules = a->rules, .output = asked->output};
+    const target_device *target = in->target;
+    const target_device base = {.index = a->base, .sheet = target->sheet, .rules = a->rules, .output = target->output};
     predict_input of_base = *in;
     of_base.target = &base;
     explanation p = {0};
     model_output made = {0};
     double *sums, value = 0;
-    if (a->base == FT_NONE && asked->sheet == NULL)
+    if (a->base == FT_NONE && target->sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "the correction is based on the data sheet of this device, but there is none");
     FT_TRY(adjust_explain(f, model, &of_base, &made, &p, error));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/cost.h"
 #include "graph/graph.h"
 #include "predictor/torch/torch_model.h"
 
@@ -124,7 +125,7 @@ static const torch_setting *measured_setting(const torch_model *m, const resolve
 
 /* Time of the requested mode over that of the measured one: the backward pass takes about twice the forward pass. */
 static double mode_ratio(const torch_model *m, const resolved_request *r) {
-    static const double TRAINING = 3;
+    static const double TRAINING = COST_TRAINING_FORWARDS;
     if (measured_setting(m, r)->mode == r->requested.mode) return 1;
     return r->requested.mode == FT_TRAIN ? TRAINING : 1 / TRAINING;
 }
@@ -187,10 +188,10 @@ static double disagreement(const ensemble_result *e, uint32_t members) {
  * measured, where the GPU never waited. It was not measured; these are common overheads of PyTorch for an operator,
  * with Python and autocast, from published latencies of single images. */
 static double launch_us(const torch_model *m, const resolved_request *r) {
-    static const double EAGER_US = 30, COMPILED_US = 15, TRAINING = 3, MUCH_SMALLER = 4;
+    static const double EAGER_US = 30, COMPILED_US = 15, MUCH_SMALLER = 4;
     if (!r->sheet.is_gpu || r->batch * MUCH_SMALLER >= measured_setting(m, r)->typical_batch) return 0;
     return (r->requested.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) *
-           (r->requested.mode == FT_TRAIN ? TRAINING : 1);
+           (r->requested.mode == FT_TRAIN ? COST_TRAINING_FORWARDS : 1);
 }
 
 /* Training was measured on one GPU only, so the ratio to others is not known. */
