@@ -1,4 +1,4 @@
-/* cli.c - messages to people, and arguments that are numbers. */
+/* cli.c - messages, numbers on the command line, counts of skipped records. */
 #include "cli.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ enum { FILE_BYTES_MAX = 1 << 20 };
 
 static void message(const char *format, va_list args) {
     progress_hide();
-    fflush(stdout); /* keeps the order of what a terminal shows */
+    fflush(stdout); /* keeps the order of lines on a terminal */
     fputs("foretell: ", stderr);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
@@ -42,7 +42,7 @@ uint64_t cli_parse_number(struct argp_state *state, const char *option, const ch
     return value;
 }
 
-/* "", "B", "K", "KiB", "KB", ...: what one of it is in bytes, 0 when it is no unit. */
+/* "", "B", "K", "KiB", "KB", ...: bytes of the unit; 0: not a unit. */
 static double unit_bytes(const char *unit) {
     static const char prefixes[] = "KMGT";
     if (unit[0] == '\0' || strcmp(unit, "B") == 0) return 1;
@@ -79,4 +79,77 @@ char *cli_read_file(const char *path) {
     }
     text[size] = '\0';
     return text;
+}
+
+/* --- Lists of sizes: "8", "1,8,32", "1..256" ------------------------------------------------------------------- */
+
+typedef struct size_list {
+    int64_t *items;
+    uint32_t count, max_count;
+} size_list;
+
+static int64_t parse_one(const char **text) {
+    char *end;
+    errno = 0;
+    if (**text < '0' || **text > '9') return 0;
+    long long value = strtoll(*text, &end, 10);
+    if (errno != 0 || value > FT_MAX_DIM) return 0;
+    *text = end;
+    return value;
+}
+
+static bool add_size(size_list *list, int64_t size) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i] == size) return true;
+    if (list->count == list->max_count) return false;
+    list->items[list->count++] = size;
+    return true;
+}
+
+/* A range doubles from its first size and ends at its last. */
+static bool add_range(size_list *list, int64_t first, int64_t last) {
+    for (int64_t size = first; size < last; size *= 2)
+        if (!add_size(list, size)) return false;
+    return add_size(list, last);
+}
+
+uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const char *text, int64_t *sizes,
+                         uint32_t max_count) {
+    size_list list = {.items = sizes, .max_count = max_count};
+    const char *at = text;
+    for (;;) {
+        int64_t first = parse_one(&at), last = first;
+        if (first >= 1 && strncmp(at, "..", 2) == 0) {
+            at += 2;
+            last = parse_one(&at);
+        }
+        if (first < 1 || last < first || (*at != ',' && *at != '\0'))
+            argp_error(state, "--%s %s: want sizes from 1 to %lld, as 8, 1,8,32 or 1..256", option, text,
+                       (long long)FT_MAX_DIM);
+        if (!add_range(&list, first, last))
+            argp_error(state, "--%s %s: at max_count %u of them", option, text, max_count);
+        if (*at == '\0') return list.count;
+        at++;
+    }
+}
+
+/* --- Skipped records ------------------------------------------------------------------------------------------ */
+
+void skip_note(void *user, const char *where, const char *why) {
+    skip_list *list = user;
+    if (list->is_verbose) cli_note("skipped: %s: %s", where, why);
+    size_t i = 0;
+    while (i < list->count && strncmp(list->items[i].text, why, sizeof list->items[i].text - 1) != 0) i++;
+    if (i == SKIP_REASONS) i--; /* reasons are few; a surplus counts with the last */
+    if (i == list->count) {
+        snprintf(list->items[i].text, sizeof list->items[i].text, "%s", why);
+        list->count++;
+    }
+    list->items[i].times++;
+}
+
+void skip_summary(const skip_list *list, const char *source) {
+    for (size_t i = 0; i < list->count; i++)
+        cli_note("%s: skipped %llu: %s", source, (unsigned long long)list->items[i].times, list->items[i].text);
+    if (list->count > 0 && !list->is_verbose) cli_note("--verbose names what is skipped");
 }

@@ -1,4 +1,4 @@
-/* cli.h - what the sub-commands share: messages, where output goes, how it looks, being interrupted.
+/* cli.h - shared by the commands: messages, output, interruption, progress, folders.
  *
  * The command is a thin user of the library: it includes only the public headers. */
 #ifndef CLI_CLI_H
@@ -11,14 +11,14 @@
 
 /* --- Messages (cli.c) ------------------------------------------------------------------------------------------ */
 
-/* Prints "foretell: message" on standard error, after taking the progress line away. Returns `status`. */
+/* Prints "foretell: message" on standard error and removes the progress line. Returns `status`. */
 ft_status cli_fail(ft_status status, const char *format, ...) FT_PRINTF(2, 3);
 void cli_note(const char *format, ...) FT_PRINTF(1, 2);
 
 /* A whole number in a range. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_number(struct argp_state *state, const char *option, const char *text, uint64_t min, uint64_t max);
 
-/* Sizes (batches.c): "8", "1,8,32", or "1..256", which doubles; each once. Returns how many. Ends the program with a
+/* Sizes : "8", "1,8,32", or "1..256", which doubles; each once. Returns how many. Ends the program with a
  * usage error when it is something else. */
 uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const char *text, int64_t *sizes, uint32_t most);
 
@@ -29,7 +29,7 @@ double cli_parse_bytes(struct argp_state *state, const char *option, const char 
 /* A whole file of settings as a string, which the caller frees; NULL after a message. */
 char *cli_read_file(const char *path);
 
-/* --- How and where to write (output.c) ------------------------------------------------------------------------- */
+/* --- Output (output.c) ------------------------------------------------------------------------- */
 
 /* The options that every command has: --format, --output, --width, --color. `input` is an output_options. */
 extern const option_set output_set;
@@ -50,22 +50,21 @@ typedef struct output {
     char *temporary; /* NULL when the place is not a regular file: a pipe, a device */
 } output;
 
-/* Opens the output and settles what the style still leaves to the terminal. */
+/* Opens the output and sets width, colours and characters by the terminal where options leave them open. */
 ft_status output_open(output_options *options, output *out);
-/* Makes the file appear. After a failure, what was there before still is. */
+/* Puts the file in its place. After a failure the old file is still there. */
 ft_status output_commit(output *out);
-/* Leaves no trace. Does nothing after output_commit. */
+/* Removes the temporary file. Does nothing after output_commit. */
 void output_discard(output *out);
-/* Says what went wrong while a document was made, and returns `status`. The library knows why a stream fails and not
- * where it leads, so that is said here; other messages are about `about`, a path, and get it in front unless they begin
- * with it. It may be NULL. */
+/* Prints the error of a document and returns `status`. A failing stream is reported with the name of the output; other
+ * messages get `about`, a path, in front unless they begin with it. `about` may be NULL. */
 ft_status output_fail(const output *out, ft_status status, const char *about, const ft_error *error);
-/* The end of a document: makes it appear, or says what went wrong. */
+/* Ends a document: commits it, or prints the error. */
 ft_status output_end(output *out, ft_status status, const ft_error *error);
 
 /* --- Interruption (stop.c) ------------------------------------------------------------------------------------- */
 
-/* The first SIGINT, SIGTERM or SIGHUP asks us to come to an end between two models; a second one ends us at once. */
+/* The first SIGINT, SIGTERM or SIGHUP ends the command between two models; a second one ends it at once. */
 void stop_install(void);
 bool stop_requested(void);
 /* The file to remove when a second signal ends us; NULL: none. */
@@ -77,14 +76,14 @@ void stop_finish(void);
 
 /* One line on standard error, only on a terminal and only when it takes longer than two seconds. */
 void progress_begin(uint64_t total, bool is_quiet);
-/* `done` of the total, and `part` (in files as well) of what is at hand. */
+/* `done` files of the total, and `part` of the current one. */
 void progress_show(uint64_t done, double part, const char *what);
 /* The same for calls of the library that take long: an ft_progress. Asks to stop when a signal came. */
 bool progress_step(void *user, uint64_t done, uint64_t total, const char *what);
 /* Takes the line away, so that something else may be written. */
 void progress_hide(void);
 
-/* --- What was left out (skip.c) --------------------------------------------------------------------------------- */
+/* --- Skipped records (cli.c) --------------------------------------------------------------------------------- */
 
 enum { SKIP_REASONS = 24 };
 
@@ -99,20 +98,21 @@ typedef struct skip_list {
 
 /* An ft_skip whose user is a skip_list. */
 void skip_note(void *user, const char *where, const char *why);
-/* Says how much was skipped, and why. */
+/* Prints how many records were skipped, by reason. */
 void skip_summary(const skip_list *list, const char *source);
 
-/* --- Files (walk.c) -------------------------------------------------------------------------------------------- */
+/* --- Folders (folder.c) --------------------------------------------------------------------------------------------
+ */
 
 /* The entries of a folder, sorted by name, hidden ones left out. NULL with *count = 0 when it cannot be read, after a
  * message. */
-char **walk_folder(const char *path, size_t *count);
-void walk_free(char **entries, size_t count);
-typedef enum walk_kind { WALK_FILE, WALK_FOLDER, WALK_OTHER } walk_kind;
+char **folder_list(const char *path, size_t *count);
+void folder_free(char **entries, size_t count);
+typedef enum path_kind { PATH_FILE, PATH_FOLDER, PATH_OTHER } path_kind;
 /* What stands at a path. A folder behind a symbolic link counts only when `is_explicit`, else walks could go round in
  * circles. */
-walk_kind walk_kind_of(const char *path, bool is_explicit);
-/* Files at or under a path, to know how far we are. */
-uint64_t walk_count(const char *path, bool is_explicit, uint32_t depth);
+path_kind path_kind_of(const char *path, bool is_explicit);
+/* Files at or under a path, the total of the progress line. */
+uint64_t folder_count_files(const char *path, bool is_explicit, uint32_t depth);
 
 #endif

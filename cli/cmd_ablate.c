@@ -1,20 +1,20 @@
-/* cmd_ablate.c - `foretell ablate`: what a predictor loses when one thing after the other is left out. */
+/* cmd_ablate.c - `foretell ablate`: the loss of accuracy when one factor at a time is left out. */
 #include <string.h>
 
 #include "cli.h"
 #include "commands.h"
-#include "trying.h"
+#include "trial_options.h"
 
 typedef struct arguments {
-    trying trying;
+    trial_options trial;
     ft_ablate_options ablate;
     name_list factors;
 } arguments;
 
 static const char doc[] =
-    "Train a predictor with everything, then with one factor left out at a time, and tell the difference.\v"
-    "DIR gets ablation.csv and journal.jsonl, from which it goes on after it was stopped. Differences are between runs "
-    "of the same seed; their spread over seeds says how much of them is luck.\n"
+    "Train a predictor with everything, then with one factor left out at a time, and print the difference.\v"
+    "DIR gets ablation.csv and journal.jsonl, from which a stopped run resumes. Differences are between runs of the "
+    "same seed; their spread over seeds is the noise.\n"
     "\n"
     "Examples:\n"
     "  foretell ablate --data cg.data -o ablation\n"
@@ -24,30 +24,31 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments, or a journal of another search; 3 cannot open, read or write; 5 "
     "damaged; 11 out of memory; 130 interrupted.";
 
-static void take_off(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_off(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (strchr(text, '=') == NULL) argp_error(state, "--%s %s: want KEY=VALUE", row->name, text);
     option_name(field, text, row, state);
 }
 
-static void take_part(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_part(void *field, const char *text, const option_row *row, struct argp_state *state) {
     ft_split_part *part = field;
     if (!ft_split_part_parse(text, part) || (*part != FT_PART_VALID && *part != FT_PART_TEST))
         argp_error(state, "--%s %s: want valid or test", row->name, text);
 }
 
 static const option_row rows[] = {
-    {.help = "What to leave out:", .group = 10},
+    {.help = "Factors:", .group = 10},
     {"off", "KEY=VALUE",
-     "a setting with the value that leaves something out, as rounds=0; may be repeated (what the family names)", 0,
-     TAKEN_BY(take_off, arguments, factors)},
-    {"seeds", "N", "train each so often, with the seeds from --seed on, which move the split too (3)", 0,
+     "a setting and the value that leaves a part out, as rounds=0; may be repeated (the factors of the family)", 0,
+     PARSED_BY(parse_off, arguments, factors)},
+    {"seeds", "N", "number of seeds, counted from --seed; each changes the split too (3)", 0,
      COUNT(arguments, ablate.seeds, 1000)},
-    {"part", "PART", "that is scored: valid, or test for a report that nothing is chosen by (valid)", 0,
-     TAKEN_BY(take_part, arguments, ablate.part), .choices = "valid test"},
+    {"part", "PART", "part of the split to score: valid, or test for a final report (valid)", 0,
+     PARSED_BY(parse_part, arguments, ablate.part), .choices = "valid test"},
     {0},
 };
 
-const option_set cmd_ablate_options = {.rows = rows, .parts = {{&trying_set, offsetof(arguments, trying)}}, .doc = doc};
+const option_set cmd_ablate_options = {
+    .rows = rows, .parts = {{&trial_option_set, offsetof(arguments, trial)}}, .doc = doc};
 
 static ft_status write_ablation(const void *user, const ft_style *style, FILE *stream, ft_error *error) {
     return ft_ablation_write(user, style, stream, error);
@@ -56,11 +57,11 @@ static ft_status write_ablation(const void *user, const ft_style *style, FILE *s
 static ft_status ablate(arguments *args, const ft_dataset *data) {
     ft_ablation ablation;
     ft_error error;
-    progress_begin(0, args->trying.is_quiet);
-    ft_status status = ft_ablate(data, args->trying.folder, &args->ablate, &ablation, &error);
+    progress_begin(0, args->trial.is_quiet);
+    ft_status status = ft_ablate(data, args->trial.folder, &args->ablate, &ablation, &error);
     progress_hide();
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    status = trying_show(&args->trying, write_ablation, &ablation);
+    status = trial_options_show(&args->trial, write_ablation, &ablation);
     ft_ablation_free(&ablation);
     return status;
 }
@@ -68,18 +69,18 @@ static ft_status ablate(arguments *args, const ft_dataset *data) {
 int cmd_ablate(int argc, char **argv) {
     arguments args = {.ablate = ft_ablate_options_default()};
     ft_dataset *data;
-    trying_init(&args.trying);
+    trial_options_init(&args.trial);
     options_parse(&cmd_ablate_options, argc, argv, &args);
     stop_install();
-    ft_status status = trying_open(&args.trying, &data);
+    ft_status status = trial_options_open(&args.trial, &data);
     if (status == FT_OK) {
-        args.ablate.trial = args.trying.trial;
+        args.ablate.trial = args.trial.trial;
         args.ablate.factors = args.factors.items;
         args.ablate.factor_count = args.factors.count;
         status = ablate(&args, data);
         ft_dataset_free(data);
     }
-    trying_free(&args.trying);
+    trial_options_free(&args.trial);
     stop_finish();
     return (int)status;
 }

@@ -1,7 +1,7 @@
-/* cmd_adapt.c - `foretell adapt`: from a predictor and a few measurements to one for a new device or family. */
+/* cmd_adapt.c - `foretell adapt`: adapts a predictor to a new device or family with a few measurements. */
 #include "cli.h"
 #include "commands.h"
-#include "desk.h"
+#include "eval_session.h"
 
 typedef struct arguments {
     const char *from, *data, *path;
@@ -22,24 +22,25 @@ static const option_row rows[] = {
     {"models", "LIST", "learn from the models of this list, as 'foretell sample' writes it (K models by --seed)", 2,
      TEXT(arguments, options.models)},
     {"method", "NAME",
-     "scale, refit, tune-last, tune-all, or auto: scale or refit, what is best in cross-validation over the K, or to "
-     "keep a known device as it is where neither is better (auto)",
+     "scale, refit, tune-last, tune-all, or auto: the better of scale and refit in cross-validation over the K models, "
+     "or no change for a known device where neither is better (auto)",
      2, TEXT(arguments, options.method), .choices = "auto scale refit tune-last tune-all"},
     {"discrepancy", "NAME",
-     "of tune-last and tune-all: what holds old devices and new ones together: cmd, mmd or none (cmd)", 2,
+     "of tune-last and tune-all: distance between old and new devices that is kept small: cmd, mmd or none (cmd)", 2,
      TEXT(arguments, options.discrepancy), .choices = "cmd mmd none"},
-    {"steps", "N", "of tune-last and tune-all (as many as the family usually takes)", 2,
+    {"steps", "N", "training steps of tune-last and tune-all (the default of the family)", 2,
      COUNT(arguments, options.steps, 10000000)},
-    {.help = "On which records:", .group = 10},
-    {"device", "NAME", "adapt to this device; may be repeated (those that the predictor does not know, else all)", 0,
+    {.help = "Records:", .group = 10},
+    {"device", "NAME", "adapt to this device; may be repeated (devices new to the predictor, else all)", 0,
      NAMES(arguments, devices), .choices = "@devices"},
     {"family", "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
     {"split", "SPEC",
-     "learn from and test on what this split does not train on (the split that the predictor was trained with, when it "
+     "use only the records that this split does not train on (the split that the predictor was trained with, when it "
      "was trained on this data set; else all records)",
      0, TEXT(arguments, options.split)},
-    {"metric", "NAME", "for predictors that tell several metrics (the first)", 0, TEXT(arguments, options.metric)},
-    SEED_ROW(arguments, options.seed, "of everything random: which models, folds (0)", 0),
+    {"metric", "NAME", "metric to adapt, of predictors of several metrics (the first)", 0,
+     TEXT(arguments, options.metric)},
+    SEED_ROW(arguments, options.seed, "of the choice of models and folds (0)", 0),
     THREADS_ROW(arguments, options.threads, 40),
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
@@ -47,9 +48,9 @@ static const option_row rows[] = {
 
 static const char doc[] =
     "Adapt a predictor to a device or a family of models that it was not trained on, from a few dozen measurements.\v"
-    "The new predictor is an ordinary one: it knows all devices that the old one knew, and the new ones. Errors before "
-    "and after are those on models that were held out. Intervals are calibrated by cross-validation over the models "
-    "that were learned from; they are wide when those are few.\n"
+    "The new predictor covers the devices of the old one and the new ones. Errors before and after are those on "
+    "held-out models. Intervals are calibrated by cross-validation over the models learned from; they are wide when "
+    "those are few.\n"
     "\n"
     "Examples:\n"
     "  foretell adapt --from phone.ftm --data mine --models list.csv \\\n"
@@ -78,7 +79,7 @@ const option_set cmd_adapt_options = {.rows = rows,
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static ft_status adapt(void *user, desk *d) {
+static ft_status adapt(void *user, eval_session *s) {
     arguments *args = user;
     ft_adaptation adaptation;
     ft_error error;
@@ -88,17 +89,17 @@ static ft_status adapt(void *user, desk *d) {
     args->options.family_count = args->families.count;
     args->options.progress = progress_step;
     progress_begin(0, args->is_quiet);
-    ft_status status = ft_adapt(d->predictor, d->data, &args->options, args->path, &adaptation, &error);
+    ft_status status = ft_adapt(s->predictor, s->data, &args->options, args->path, &adaptation, &error);
     progress_hide();
     if (status == FT_ERR_CANCELLED) return status;
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    status = ft_adaptation_write(&adaptation, args->path, &args->output.style, d->out.stream, &error);
+    status = ft_adaptation_write(&adaptation, args->path, &args->output.style, s->out.stream, &error);
     ft_adaptation_free(&adaptation);
-    return output_end(&d->out, status, &error);
+    return output_end(&s->out, status, &error);
 }
 
 int cmd_adapt(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
     options_parse(&cmd_adapt_options, argc, argv, &args);
-    return desk_work(args.from, args.data, &args.output, adapt, &args);
+    return eval_session_run(args.from, args.data, &args.output, adapt, &args);
 }

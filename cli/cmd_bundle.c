@@ -13,9 +13,9 @@ static const option_row rows[] = {
 };
 
 static const char doc[] =
-    "Put predictors of different metrics into one file, which then tells all of them.\v"
-    "Each predictor of a file tells another metric; the first is the one that is told first, and that gives the time "
-    "per layer.\n"
+    "Join predictors of different metrics in one file.\v"
+    "Each predictor of a file has a different metric; the first one is the main metric, and predicts the time per "
+    "layer.\n"
     "\n"
     "Examples:\n"
     "  foretell bundle time/predictor.ftm sram/predictor.ftm -o ethos-u.ftm\n"
@@ -27,7 +27,7 @@ static const char doc[] =
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
     if (args->files.count == 0) argp_error(state, "which predictors? Give their files");
-    if (args->output == NULL) argp_error(state, "where to? Give the new file with --output FILE");
+    if (args->output == NULL) argp_error(state, "where to write the file? Give --output FILE");
 }
 
 const option_set cmd_bundle_options = {

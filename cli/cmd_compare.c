@@ -1,14 +1,14 @@
-/* cmd_compare.c - `foretell compare`: predictors, or runs, side by side. */
+/* cmd_compare.c - `foretell compare`: scores of predictors or training runs side by side. */
 #include <stdlib.h>
 
-#include "choice.h"
 #include "cli.h"
 #include "commands.h"
+#include "record_options.h"
 
 enum { RIVALS_MAX = 64 };
 
 typedef struct arguments {
-    choice choice;
+    record_options records;
     output_options output;
     bool has_families;
     argument_list predictors;
@@ -17,16 +17,17 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {"by-family", NULL, "also each family of models", 20, FLAG(arguments, has_families)},
+    {"by-family", NULL, "also scores of each family of models", 20, FLAG(arguments, has_families)},
     {0},
 };
 
 static const char doc[] =
-    "Put predictors side by side: the scores of each on the same records, the best marked, and how much their mean "
-    "error differs from that of the first, with the interval that holds the difference with 95 % confidence.\v"
+    "Compare predictors: their scores on the same records, the best marked, and the difference of their mean error "
+    "from "
+    "that of the first, with its 95 % confidence interval.\v"
     "With --data, the arguments are predictor files, and they are evaluated now; without --split, on the test part of "
-    "the split that the first was trained with. Without --data, the arguments are folders of training runs, and what "
-    "they say of themselves is compared.\n"
+    "the split that the first was trained with. Without --data, the arguments are folders of training runs, and "
+    "their own scores are compared.\n"
     "\n"
     "Examples:\n"
     "  foretell compare new.ftm old.ftm --data cg\n"
@@ -39,18 +40,18 @@ static const char doc[] =
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
-    const choice *c = &args->choice;
+    const record_options *c = &args->records;
     if (args->predictors.count == 0)
-        argp_error(state, "what to compare? Give predictor files and --data, or folders of runs");
+        argp_error(state, "nothing to compare: give predictor files and --data, or folders of runs");
     if (args->predictors.count > RIVALS_MAX) argp_error(state, "at most %d at a time", RIVALS_MAX);
     if (c->data == NULL && (c->split != NULL || c->has_part || c->devices.count > 0 || c->families.count > 0))
-        argp_error(state, "on which data set? Give it with --data DIR");
+        argp_error(state, "no data set: give it with --data DIR");
 }
 
 const option_set cmd_compare_options = {
     .rows = rows,
     .check = check,
-    .parts = {{&choice_set, offsetof(arguments, choice)}, {&output_set, offsetof(arguments, output)}},
+    .parts = {{&record_option_set, offsetof(arguments, records)}, {&output_set, offsetof(arguments, output)}},
     .doc = doc,
     .args_doc = "PREDICTOR... --data DIR\nRUN...",
     .arguments = offsetof(arguments, predictors)};
@@ -72,12 +73,12 @@ static ft_status evaluate_rival(compare_job *c, uint32_t index) {
     ft_error error;
     if (ft_predictor_open(path, &predictor, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
     ft_status status = FT_OK;
-    choice one = c->args->choice;
+    record_options one = c->args->records;
     if (one.metric == NULL) one.metric = ft_predictor_metric(predictor);
-    if (index == 0) status = choice_split(&one, predictor, c->data, &c->split, &c->has_split);
+    if (index == 0) status = record_options_split(&one, predictor, c->data, &c->split, &c->has_split);
     if (status == FT_OK)
-        status =
-            choice_evaluate(&one, path, predictor, c->data, c->has_split ? &c->split : NULL, &c->evaluations[index]);
+        status = record_options_evaluate(&one, path, predictor, c->data, c->has_split ? &c->split : NULL,
+                                         &c->evaluations[index]);
     c->predictors[index] = (ft_compared_predictor){.name = path, .evaluation = &c->evaluations[index]};
     ft_predictor_free(predictor);
     return status;
@@ -88,11 +89,11 @@ static ft_status compare_predictors(arguments *args, output *out) {
     compare_job *c = calloc(1, sizeof *c);
     if (c == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
     c->args = args;
-    ft_status status = ft_dataset_open(args->choice.data, &c->data, &error);
+    ft_status status = ft_dataset_open(args->records.data, &c->data, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);
     for (uint32_t i = 0; i < args->predictors.count && status == FT_OK; i++) status = evaluate_rival(c, i);
     if (status == FT_OK) {
-        status = ft_compare_write(c->predictors, args->predictors.count, args->has_families, args->choice.seed,
+        status = ft_compare_write(c->predictors, args->predictors.count, args->has_families, args->records.seed,
                                   &args->output.style, out->stream, &error);
         if (status != FT_OK) output_fail(out, status, NULL, &error);
     }
@@ -108,22 +109,22 @@ static ft_status compare_predictors(arguments *args, output *out) {
 static ft_status compare_runs(const arguments *args, const output *out) {
     ft_error error;
     for (uint32_t i = 0; i < args->predictors.count; i++)
-        if (walk_kind_of(args->predictors.items[i], true) == WALK_FILE)
+        if (path_kind_of(args->predictors.items[i], true) == PATH_FILE)
             return cli_fail(FT_ERR_USAGE, "%s is a file: to compare predictors, give a data set with --data DIR",
                             args->predictors.items[i]);
-    ft_status status = ft_compare_runs((const char *const *)args->predictors.items, args->predictors.count, args->has_families,
-                                       &args->output.style, out->stream, &error);
+    ft_status status = ft_compare_runs((const char *const *)args->predictors.items, args->predictors.count,
+                                       args->has_families, &args->output.style, out->stream, &error);
     return status != FT_OK ? output_fail(out, status, NULL, &error) : FT_OK;
 }
 
 int cmd_compare(int argc, char **argv) {
-    arguments args = {.choice = choice_default(), .output = output_options_default()};
+    arguments args = {.records = record_options_default(), .output = output_options_default()};
     output out;
     options_parse(&cmd_compare_options, argc, argv, &args);
     stop_install();
     ft_status status = output_open(&args.output, &out);
     if (status != FT_OK) return (int)status;
-    status = args.choice.data != NULL ? compare_predictors(&args, &out) : compare_runs(&args, &out);
+    status = args.records.data != NULL ? compare_predictors(&args, &out) : compare_runs(&args, &out);
     if (status == FT_OK) status = output_commit(&out);
     output_discard(&out);
     if (status == FT_ERR_CANCELLED) stop_finish();

@@ -1,4 +1,4 @@
-/* cmd_data.c - `foretell data`: what is in a data set, joining data sets, and whether one is whole. */
+/* cmd_data.c - `foretell data`: prints, joins, exports and checks data sets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,34 +26,33 @@ typedef struct action {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 /* A data set may have devices of its own. */
-static void take_device(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_device(void *field, const char *text, const option_row *row, struct argp_state *state) {
     const char *canonical = ft_device_canonical(text);
     option_text(field, canonical != NULL ? canonical : text, row, state);
 }
 
 static const option_row rows[] = {
-    {.help = "Which records (show, export):", .group = 1},
-    {"device", "NAME", "of this device, by any of its names", 0, TAKEN_BY(take_device, arguments, filter.device),
-     .choices = "@devices"},
-    {"family", "NAME", "of this family", 0, TEXT(arguments, filter.family)},
-    {"graph", "ID", "of this graph: the beginning of its id; show then lists its operators", 0,
+    {.help = "Records (show, export):", .group = 1},
+    {"device", "NAME", "only records of this device, by any of its names", 0,
+     PARSED_BY(parse_device, arguments, filter.device), .choices = "@devices"},
+    {"family", "NAME", "only records of this family", 0, TEXT(arguments, filter.family)},
+    {"graph", "ID", "only records of the graph whose id begins with ID; show then lists its operators", 0,
      TEXT(arguments, filter.graph)},
     {"limit", "N", "only the first N (show as a table: 20; otherwise all); 0 is all", 0, TEXT(arguments, limit)},
-    {"verbose", NULL, "merge: name everything that is skipped, not only how much and why", 60,
-     FLAG(arguments, is_verbose)},
+    {"verbose", NULL, "merge: name every skipped record, not only counts and reasons", 60, FLAG(arguments, is_verbose)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
 static const char doc[] =
-    "Look into data sets, join them, and find out whether they are whole.\v"
+    "Print, join, export and check data sets.\v"
     "Actions:\n"
-    "  info DIR              how much there is, by device, family and metric\n"
-    "  show DIR              the records; with --graph, the operators of a graph\n"
-    "  export DIR            the records with what their graphs cost, as CSV or JSON\n"
+    "  info DIR              counts by device, family and metric\n"
+    "  show DIR              list records; with --graph, operators of a graph\n"
+    "  export DIR            records with the costs of their graphs, CSV or JSON\n"
     "  merge DIR... -o DIR   join data sets into a new one\n"
-    "  check DIR             look at every byte\n"
-    "  rehash DIR            accept a change that was made on purpose\n"
+    "  check DIR             verify every file by its hash\n"
+    "  rehash DIR            accept an intended change: store new hashes\n"
     "\n"
     "Examples:\n"
     "  foretell data info cg\n"
@@ -71,7 +70,7 @@ static uint32_t parse_limit(struct argp_state *state, const char *text) {
 
 static const action *find_action(const char *name);
 
-static void take_argument(void *input, char *text, struct argp_state *state) {
+static void parse_argument(void *input, char *text, struct argp_state *state) {
     arguments *args = input;
     if (state->arg_num == 0)
         args->action = text;
@@ -82,12 +81,12 @@ static void take_argument(void *input, char *text, struct argp_state *state) {
 static void check(void *input, struct argp_state *state) {
     arguments *args = input;
     const action *a = args->action != NULL ? find_action(args->action) : NULL;
-    if (args->action == NULL) argp_error(state, "what to do? Give info, show, export, merge, check or rehash");
+    if (args->action == NULL) argp_error(state, "no action: give info, show, export, merge, check or rehash");
     if (a == NULL) {
-        argp_error(state, "'%s' is no action: info, show, export, merge, check and rehash are", args->action);
+        argp_error(state, "unknown action '%s': want info, show, export, merge, check or rehash", args->action);
         return;
     }
-    if (args->folder_count == 0) argp_error(state, "which data set? Give its folder");
+    if (args->folder_count == 0) argp_error(state, "no data set: give its folder");
     if (!a->takes_many && args->folder_count > 1) argp_error(state, "'%s': one data set at a time", args->folders[1]);
     if (args->limit != NULL) args->filter.limit = parse_limit(state, args->limit);
 }
@@ -98,7 +97,7 @@ const option_set cmd_data_options = {.rows = rows,
                                      .doc = doc,
                                      .args_doc = "ACTION DIR...",
                                      .first_argument = "info show export merge check rehash",
-                                     .argument = take_argument};
+                                     .argument = parse_argument};
 
 /* --- Documents ----------------------------------------------------------------------------------------------- */
 
@@ -210,19 +209,19 @@ static int finish(arguments *args, ft_status status, const ft_error *error, cons
 static int run_check(arguments *args) {
     ft_error error;
     progress_begin(0, args->is_quiet);
-    return finish(args, ft_dataset_check(args->folders[0], progress_step, NULL, &error), &error, "is whole");
+    return finish(args, ft_dataset_check(args->folders[0], progress_step, NULL, &error), &error,
+                  "is complete and unchanged");
 }
 
 static int run_rehash(arguments *args) {
     ft_error error;
-    return finish(args, ft_dataset_rehash(args->folders[0], &error), &error, "its hashes are those of its files now");
+    return finish(args, ft_dataset_rehash(args->folders[0], &error), &error, "stored new hashes of its files");
 }
 
 static int run_merge(arguments *args) {
     ft_import_result result;
     ft_error error;
-    if (args->output.path == NULL)
-        return (int)cli_fail(FT_ERR_USAGE, "where to? Give the data set to make with --output DIR");
+    if (args->output.path == NULL) return (int)cli_fail(FT_ERR_USAGE, "where to write the data set? Give --output DIR");
     skip_list skips = {.is_verbose = args->is_verbose};
     ft_import_options options = {.progress = progress_step, .skip = skip_note, .user = &skips};
     progress_begin(0, args->is_quiet);

@@ -1,12 +1,12 @@
-/* cmd_eval.c - `foretell eval`: how good a predictor is on measured models. */
-#include "choice.h"
+/* cmd_eval.c - `foretell eval`: errors of a predictor on measured models. */
 #include "cli.h"
 #include "commands.h"
-#include "desk.h"
+#include "eval_session.h"
+#include "record_options.h"
 
 typedef struct arguments {
     const char *predictor;
-    choice choice;
+    record_options records;
     output_options output;
     uint32_t worst;
     const char *plot;
@@ -18,14 +18,14 @@ typedef struct arguments {
 
 static const option_row rows[] = {
     {"predictor", "FILE", "the predictor", 1, TEXT(arguments, predictor)},
-    {"worst", "N", "list the N records of each device that are furthest off (5; 0: none)", 20,
+    {"worst", "N", "list the N records of each device with the largest errors (5; 0: none)", 20,
      NUMBER(arguments, worst, 0, 100000)},
     {"plot", "FILE",
      "draw predicted against measured, a histogram of errors and error against size, by device, to FILE.svg or "
      "FILE.png",
-     20, TAKEN_BY(option_plot, arguments, plot)},
+     20, PARSED_BY(option_plot, arguments, plot)},
     {"plot-extrapolation", "DIR",
-     "fill DIR with pictures and tables of how errors grow where models leave what the predictor was trained on", 20,
+     "write pictures and tables to DIR of how errors grow for models unlike the training data", 20,
      TEXT(arguments, extrapolation)},
     {"trained-on", "DIR",
      "for --plot-extrapolation: the data set that the predictor was trained on (--data, when it was that)", 20,
@@ -34,8 +34,7 @@ static const option_row rows[] = {
 };
 
 static const char doc[] =
-    "Tell how good a predictor is: it predicts every record of a data set that it can be asked about, and what it says "
-    "is compared with what was measured.\v"
+    "Evaluate a predictor: predict every record of a data set that it covers, and compare with the measured values.\v"
     "By device, and by family of models: mean error (MAPE), share within 5 and 10 %, order (Spearman, Kendall), how "
     "often the 90 % interval holds the measured value (Cover), and more. Without --split, it is the test part of the "
     "split that the predictor was trained with, when it was trained on this very data set, and all records otherwise; "
@@ -54,10 +53,10 @@ static const char doc[] =
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
-    if (args->predictor == NULL) argp_error(state, "which predictor? Give it with --predictor FILE");
-    if (args->choice.has_seed && args->choice.split == NULL)
-        argp_error(state, "--seed is that of a split: say which with --split");
-    if (args->choice.data == NULL) argp_error(state, "on which data set? Give it with --data DIR");
+    if (args->predictor == NULL) argp_error(state, "no predictor: give it with --predictor FILE");
+    if (args->records.has_seed && args->records.split == NULL)
+        argp_error(state, "--seed belongs to a split: add --split SPEC");
+    if (args->records.data == NULL) argp_error(state, "no data set: give it with --data DIR");
     if (args->trained_on != NULL && args->extrapolation == NULL)
         argp_error(state, "--trained-on is for --plot-extrapolation DIR");
 }
@@ -65,7 +64,7 @@ static void check(void *input, struct argp_state *state) {
 const option_set cmd_eval_options = {
     .rows = rows,
     .check = check,
-    .parts = {{&choice_set, offsetof(arguments, choice)}, {&output_set, offsetof(arguments, output)}},
+    .parts = {{&record_option_set, offsetof(arguments, records)}, {&output_set, offsetof(arguments, output)}},
     .doc = doc,
     .refusal = "give the predictor with --predictor and the data set with --data"};
 
@@ -78,20 +77,20 @@ static ft_status draw_extrapolation(const arguments *args, const ft_predictor *p
     ft_split split = {0};
     ft_error error;
     bool has_split = false;
-    const ft_predictor *asked = ft_predictor_find(predictor, evaluation->metric);
-    ft_status status = ft_predictor_split(asked, trained, &split, &has_split, &error);
+    const ft_predictor *chosen = ft_predictor_find(predictor, evaluation->metric);
+    ft_status status = ft_predictor_split(chosen, trained, &split, &has_split, &error);
     bool is_known = has_split || args->trained_on != NULL;
-    if (status == FT_OK && !is_known && !args->choice.is_quiet)
-        cli_note("what the predictor was trained on is not %s: give it with --trained-on DIR to see it beside",
-                 args->choice.data);
-    if (status == FT_OK && args->trained_on != NULL && !has_split && !args->choice.is_quiet)
-        cli_note("the predictor was not trained on %s as it is now: all its records stand for what it knows",
+    if (status == FT_OK && !is_known && !args->records.is_quiet)
+        cli_note("the predictor was not trained on %s: --trained-on DIR adds its training data to the plots",
+                 args->records.data);
+    if (status == FT_OK && args->trained_on != NULL && !has_split && !args->records.is_quiet)
+        cli_note("the predictor was not trained on %s in its present state: all its records count as training data",
                  args->trained_on);
     const ft_extrapolation_options options = {.trained = is_known ? trained : NULL,
                                               .trained_split = has_split ? &split : NULL,
-                                              .threads = args->choice.threads,
+                                              .threads = args->records.threads,
                                               .progress = progress_step};
-    progress_begin(0, args->choice.is_quiet);
+    progress_begin(0, args->records.is_quiet);
     if (status == FT_OK)
         status =
             ft_extrapolation_plot(predictor, data, evaluation, &options, args->predictor, args->extrapolation, &error);
@@ -125,25 +124,25 @@ static ft_status write_evaluation(arguments *args, const ft_evaluation *evaluati
     return output_commit(out);
 }
 
-static ft_status evaluate(void *user, desk *d) {
+static ft_status evaluate(void *user, eval_session *s) {
     arguments *args = user;
     ft_split split = {0};
     ft_evaluation evaluation = {0};
     bool has_split;
-    ft_status status = choice_split(&args->choice, d->predictor, d->data, &split, &has_split);
+    ft_status status = record_options_split(&args->records, s->predictor, s->data, &split, &has_split);
     if (status == FT_OK)
-        status = choice_evaluate(&args->choice, args->predictor, d->predictor, d->data, has_split ? &split : NULL,
-                                 &evaluation);
+        status = record_options_evaluate(&args->records, args->predictor, s->predictor, s->data,
+                                         has_split ? &split : NULL, &evaluation);
     if (status == FT_OK && args->extrapolation != NULL)
-        status = plot_extrapolation(args, d->predictor, d->data, &evaluation);
-    if (status == FT_OK) status = write_evaluation(args, &evaluation, &d->out);
+        status = plot_extrapolation(args, s->predictor, s->data, &evaluation);
+    if (status == FT_OK) status = write_evaluation(args, &evaluation, &s->out);
     ft_evaluation_free(&evaluation);
     ft_split_free(&split);
     return status;
 }
 
 int cmd_eval(int argc, char **argv) {
-    arguments args = {.choice = choice_default(), .output = output_options_default(), .worst = 5};
+    arguments args = {.records = record_options_default(), .output = output_options_default(), .worst = 5};
     options_parse(&cmd_eval_options, argc, argv, &args);
-    return desk_work(args.predictor, args.choice.data, &args.output, evaluate, &args);
+    return eval_session_run(args.predictor, args.records.data, &args.output, evaluate, &args);
 }

@@ -1,15 +1,15 @@
-/* cmd_fits.c - `foretell fits` and `foretell max-batch`: whether a step fits into the memory of a device, and how large
- * a batch may be. */
+/* cmd_fits.c - `foretell fits` and `foretell max-batch`: whether a step fits into memory, and the largest batch that
+ * does. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "asking.h"
 #include "commands.h"
+#include "predict_options.h"
 
 enum { EXIT_FITS_NOT = 20, EXIT_UNCERTAIN = 21, MOST_BATCH = 65536 };
 
 typedef struct arguments {
-    asking asking;
+    predict_options predict;
     output_options output;
     const char *path;
     double free_bytes; /* NaN: all that the device has */
@@ -20,7 +20,7 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row max_batch_rows[] = {
-    {"most", "N", "the largest batch to look at (65536)", 1, COUNT(arguments, most, FT_MAX_DIM)},
+    {"most", "N", "the largest batch to try (65536)", 1, COUNT(arguments, most, FT_MAX_DIM)},
     {"free", "BYTES", "memory that is free, as 9.5GiB or 24GB (all that the device has by its data sheet)", 1,
      BYTES(arguments, free_bytes)},
     {0},
@@ -46,8 +46,8 @@ static const char fits_doc[] =
     "Exit status: 0 it fits on all devices; 20 on some it does not; 21 on some it is uncertain; " STATUSES;
 
 static const char max_batch_doc[] =
-    "Tell the largest batch of a model that fits into the memory of a device.\v"
-    "One device is asked about at a time, and --batch is what is looked for. The batch that surely fits is the largest "
+    "Find the largest batch of a model that fits into the memory of a device.\v"
+    "One device is checked at a time; --batch is the result, not an option. The batch that surely fits is the largest "
     "for which the upper end of the 90 % interval does; the one that may fit is the largest for which the lower end "
     "does.\n"
     "\n"
@@ -57,7 +57,7 @@ static const char max_batch_doc[] =
     "\n"
     "Exit status: 0 a batch fits; 20 none does; 21 none surely does; " STATUSES;
 
-static void take_model(void *input, char *text, struct argp_state *state) {
+static void parse_model(void *input, char *text, struct argp_state *state) {
     arguments *args = input;
     if (args->path != NULL) argp_error(state, "'%s': one model at a time", text);
     args->path = text;
@@ -65,16 +65,16 @@ static void take_model(void *input, char *text, struct argp_state *state) {
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
-    if (args->path == NULL) argp_error(state, "which model? Give a file");
-    if (args->asking.device_names == NULL) argp_error(state, "on which device? Give it with --device NAME");
-    if (args->is_max_batch && args->asking.batch_count > 0)
-        argp_error(state, "--batch is what max-batch looks for; 'foretell fits' tells of a given one");
-    if (args->asking.batch_count > 1) argp_error(state, "--batch: one at a time");
+    if (args->path == NULL) argp_error(state, "no model: give a file");
+    if (args->predict.device_names == NULL) argp_error(state, "no device: give it with --device NAME");
+    if (args->is_max_batch && args->predict.batch_count > 0)
+        argp_error(state, "--batch is the result of max-batch; 'foretell fits' checks a given batch");
+    if (args->predict.batch_count > 1) argp_error(state, "--batch: one at a time");
 }
 
 #define OPTION_PARTS                                                                                                   \
     {                                                                                                                  \
-        {&asking_set, offsetof(arguments, asking)}, {                                                                  \
+        {&predict_option_set, offsetof(arguments, predict)}, {                                                         \
             &output_set, offsetof(arguments, output)                                                                   \
         }                                                                                                              \
     }
@@ -84,29 +84,29 @@ const option_set cmd_fits_options = {.rows = max_batch_rows + 1,
                                      .parts = OPTION_PARTS,
                                      .doc = fits_doc,
                                      .args_doc = "MODEL",
-                                     .argument = take_model};
+                                     .argument = parse_model};
 
 const option_set cmd_max_batch_options = {.rows = max_batch_rows,
                                           .check = check,
                                           .parts = OPTION_PARTS,
                                           .doc = max_batch_doc,
                                           .args_doc = "MODEL",
-                                          .argument = take_model};
+                                          .argument = parse_model};
 
-/* --- Answering ----------------------------------------------------------------------------------------------- */
+/* --- Checking ------------------------------------------------------------------------------------------------ */
 
 static int exit_of(ft_fit fit) {
     return fit == FT_FITS ? FT_OK : fit == FT_FITS_NOT ? EXIT_FITS_NOT : EXIT_UNCERTAIN;
 }
 
-/* One question about one model. */
-typedef struct question {
+/* A model to check. */
+typedef struct fit_check {
     arguments *args;
     const ft_graph *model;
     ft_binding shapes;
-    double free_bytes[ASKING_MOST_DEVICES]; /* of each device; NaN: unknown */
-    bool is_whole;                          /* it is what data sheets give */
-} question;
+    double free_bytes[PREDICT_MAX_DEVICES]; /* of each device; NaN: unknown */
+    bool is_whole;                          /* by data sheets */
+} fit_check;
 
 /* 0 when all fit; 20 when one does not; 21 when one is uncertain. */
 static int exit_of_all(const ft_results *results, const double *free_bytes) {
@@ -118,13 +118,13 @@ static int exit_of_all(const ft_results *results, const double *free_bytes) {
     return code;
 }
 
-static ft_status answer_fit(const question *q, FILE *stream, int *code, ft_error *error) {
-    asking *a = &q->args->asking;
+static ft_status report_fit(const fit_check *q, FILE *stream, int *code, ft_error *error) {
+    predict_options *a = &q->args->predict;
     uint32_t count;
     ft_results results = {0};
-    ft_request *requests = asking_requests(a, &count);
+    ft_request *requests = predict_requests(a, &count);
     if (requests == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
-    ft_status status = ft_predict(a->box, q->model, &q->shapes, requests, count, &results, error);
+    ft_status status = ft_predict(a->set, q->model, &q->shapes, requests, count, &results, error);
     free(requests);
     if (status != FT_OK) return status;
     *code = exit_of_all(&results, q->free_bytes);
@@ -135,17 +135,17 @@ static ft_status answer_fit(const question *q, FILE *stream, int *code, ft_error
     return status;
 }
 
-static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft_error *error) {
-    asking *a = &q->args->asking;
-    ft_request request = asking_request(a, 0, 1);
+static ft_status report_max_batch(const fit_check *q, FILE *stream, int *code, ft_error *error) {
+    predict_options *a = &q->args->predict;
+    ft_request request = predict_request(a, 0, 1);
     ft_max_batch_result largest;
     ft_results results = {0};
     const ft_batch_search search = {.free_bytes = q->free_bytes[0], .max_batch = q->args->most};
-    ft_status status = ft_max_batch(a->box, q->model, &q->shapes, &request, &search, &largest, error);
+    ft_status status = ft_max_batch(a->set, q->model, &q->shapes, &request, &search, &largest, error);
     if (status != FT_OK) return status;
     *code = exit_of(largest.certain > 0 ? FT_FITS : largest.possible > 0 ? FT_FIT_UNCERTAIN : FT_FITS_NOT);
     request.batch = largest.certain > 0 ? largest.certain : 1;
-    status = ft_predict(a->box, q->model, &q->shapes, &request, 1, &results, error);
+    status = ft_predict(a->set, q->model, &q->shapes, &request, 1, &results, error);
     if (status == FT_OK)
         status = ft_report_max_batch(stream, &q->args->output.style,
                                      &(ft_model_results){q->args->path, q->model, &q->shapes, &results}, &largest,
@@ -154,15 +154,15 @@ static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft
     return status;
 }
 
-/* The exit code when all went well, the status of what went wrong otherwise. */
-static int answer(question *q) {
+/* Returns the exit code. */
+static int write_report(fit_check *q) {
     output out;
     ft_error error;
     int code = 0;
     ft_status status = output_open(&q->args->output, &out);
     if (status != FT_OK) return (int)status;
-    status = q->args->is_max_batch ? answer_max_batch(q, out.stream, &code, &error)
-                                   : answer_fit(q, out.stream, &code, &error);
+    status = q->args->is_max_batch ? report_max_batch(q, out.stream, &code, &error)
+                                   : report_fit(q, out.stream, &code, &error);
     if (status != FT_OK)
         output_fail(&out, status, q->args->path, &error);
     else
@@ -171,28 +171,28 @@ static int answer(question *q) {
     return status != FT_OK ? (int)status : code;
 }
 
-/* The memory of each device: what --free gives, or what data sheets do. A single device must have one. */
-static ft_status find_memory(question *q) {
-    const asking *a = &q->args->asking;
+/* The memory of each device: --free, or that of its data sheet, which a single device must have. */
+static ft_status find_memory(fit_check *q) {
+    const predict_options *a = &q->args->predict;
     for (uint32_t i = 0; i < a->device_count; i++)
-        q->free_bytes[i] = q->is_whole ? asking_device_memory(a, i) : q->args->free_bytes;
+        q->free_bytes[i] = q->is_whole ? predict_device_memory(a, i) : q->args->free_bytes;
     if (a->device_count > 1 || !isnan(q->free_bytes[0])) return FT_OK;
     return cli_fail(FT_ERR_USAGE, "the data sheet of %s has no memory size: give it with --free BYTES",
                     a->devices[0].name);
 }
 
-static int ask(arguments *args) {
+static int check_model(arguments *args) {
     ft_error error;
     ft_graph *model = NULL;
-    question q = {.args = args, .is_whole = isnan(args->free_bytes)};
-    if (args->is_max_batch && args->asking.device_count > 1)
+    fit_check q = {.args = args, .is_whole = isnan(args->free_bytes)};
+    if (args->is_max_batch && args->predict.device_count > 1)
         return (int)cli_fail(FT_ERR_USAGE, "--device: max-batch takes one device at a time");
     ft_status status = find_memory(&q);
     if (status != FT_OK) return (int)status;
     if (ft_graph_read(args->path, &model, &error) != FT_OK) return (int)cli_fail(error.status, "%s", error.message);
     q.model = model;
-    q.shapes = shapes_for(&args->asking.shapes, model, false, 0);
-    int code = answer(&q);
+    q.shapes = shapes_for(&args->predict.shapes, model, false, 0);
+    int code = write_report(&q);
     ft_graph_free(model);
     return code;
 }
@@ -200,15 +200,15 @@ static int ask(arguments *args) {
 static int run(int argc, char **argv, bool is_max_batch) {
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
-    asking_init(&args->asking);
+    predict_options_init(&args->predict);
     args->output = output_options_default();
     args->free_bytes = NAN;
     args->most = MOST_BATCH;
     args->is_max_batch = is_max_batch;
     options_parse(is_max_batch ? &cmd_max_batch_options : &cmd_fits_options, argc, argv, args);
-    int code = (int)asking_open(&args->asking);
-    if (code == FT_OK) code = ask(args);
-    asking_close(&args->asking);
+    int code = (int)predict_options_open(&args->predict);
+    if (code == FT_OK) code = check_model(args);
+    predict_options_close(&args->predict);
     free(args);
     return code;
 }

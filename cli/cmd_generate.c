@@ -1,4 +1,4 @@
-/* cmd_generate.c - `foretell generate`: data in the layout of a published set, with labels that are worked out. */
+/* cmd_generate.c - `foretell generate`: synthetic data in the layout of a published set, with computed labels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct arguments {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void take_noise(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_noise(void *field, const char *text, const option_row *row, struct argp_state *state) {
     char *end;
     double ratio = strtod(text, &end);
     if (end == text || *end != '\0' || !(ratio >= 0 && ratio <= 0.3))
@@ -26,25 +26,26 @@ static void take_noise(void *field, const char *text, const option_row *row, str
 static const option_row rows[] = {
     {"count", "N", "number of networks; each comes at batches 1, 2, 4, ... 256, as far as they fit", 0,
      COUNT(arguments, networks, 1000000)},
-    {"output", "DIR", "the folder to make; it appears when it is complete, and must not be there yet", 0,
+    {"output", "DIR", "new folder for the data; it must not exist, and appears when it is complete", 0,
      TEXT(arguments, folder)},
-    {"seed", "N", "other networks (0)", 0, NUMBER(arguments, options.seed, 0, UINT64_MAX)},
-    {"noise", "RATIO", "disturb times and utilisation by about so much, up to 0.3 (0)", 0,
-     TAKEN_BY(take_noise, arguments, options.noise_ratio)},
-    {"threads", "N", "how many work at it (one for each core); the result is the same", 0,
+    {"seed", "N", "of the random networks (0)", 0, NUMBER(arguments, options.seed, 0, UINT64_MAX)},
+    {"noise", "RATIO", "relative noise of times and utilisation, up to 0.3 (0)", 0,
+     PARSED_BY(parse_noise, arguments, options.noise_ratio)},
+    {"threads", "N", "number of threads (one per core); the result does not depend on it", 0,
      COUNT(arguments, options.threads, 1024)},
-    {"stats", NULL, "tell how the data is distributed, beside the published data; -o may be left out", 0,
+    {"stats", NULL, "print the distribution of the data beside that of the published set; -o is then optional", 0,
      FLAG(arguments, has_stats)},
     {"format", "FORMAT", "of --stats: table, json or csv (table)", 0,
-     TAKEN_BY(option_format, arguments, output.style.output), .choices = "table json csv"},
+     PARSED_BY(option_format, arguments, output.style.output), .choices = "table json csv"},
     QUIET_ROW(arguments, is_quiet, 0),
     {0},
 };
 
 static const char doc[] =
-    "Make a data set that nobody measured, in the layout of a published one: random networks, and labels from a "
-    "roofline and a memory timeline. It shows that reading, training and evaluating work; what is learned from it says "
-    "nothing about a real device, and everything made from it is marked as synthetic.\v"
+    "Generate a synthetic data set in the layout of a published one: random networks, and labels computed by a "
+    "roofline "
+    "and a memory timeline. It serves to test reading, training and evaluating; a predictor trained on it does not "
+    "predict a real device, and everything made from it is marked as synthetic.\v"
     "Kinds:\n"
     "  perfseer   networks of four stages in five styles, as pickled graphs and labels of an RTX 3090\n"
     "\n"
@@ -55,7 +56,7 @@ static const char doc[] =
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot write; 11 out of memory; 130 interrupted.";
 
-static void take_kind(void *input, char *text, struct argp_state *state) {
+static void parse_kind(void *input, char *text, struct argp_state *state) {
     arguments *args = input;
     if (state->arg_num > 0) argp_error(state, "'%s': one KIND at a time", text);
     args->kind = text;
@@ -64,16 +65,16 @@ static void take_kind(void *input, char *text, struct argp_state *state) {
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
     if (args->kind == NULL)
-        argp_error(state, "what to generate? Give KIND");
+        argp_error(state, "no KIND: give perfseer");
     else if (strcmp(args->kind, "perfseer") != 0)
-        argp_error(state, "'%s': the only kind is 'perfseer'", args->kind);
-    if (args->networks == 0) argp_error(state, "how many? Give the number of networks with -n N");
+        argp_error(state, "unknown KIND '%s': the only one is perfseer", args->kind);
+    if (args->networks == 0) argp_error(state, "how many networks? Give --count N");
     if (args->folder == NULL && !args->has_stats)
-        argp_error(state, "where to? Give the folder to make with --output DIR, or ask for --stats");
+        argp_error(state, "where to write the data? Give --output DIR, or --stats");
 }
 
 const option_set cmd_generate_options = {
-    .rows = rows, .check = check, .doc = doc, .args_doc = "KIND", .first_argument = "perfseer", .argument = take_kind};
+    .rows = rows, .check = check, .doc = doc, .args_doc = "KIND", .first_argument = "perfseer", .argument = parse_kind};
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 

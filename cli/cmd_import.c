@@ -1,4 +1,4 @@
-/* cmd_import.c - `foretell import`: measured models in somebody's form become a data set. */
+/* cmd_import.c - `foretell import`: converts published or own measurements to a data set. */
 #include "cli.h"
 #include "commands.h"
 
@@ -12,31 +12,29 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {"output", "DIR", "the data set to make; it appears when it is complete, and must not be there yet", 0,
+    {"output", "DIR", "new folder for the data set; it must not exist, and appears when it is complete", 0,
      TEXT(arguments, folder)},
-    {"strict", NULL, "what would be skipped is an error", 0, FLAG(arguments, options.is_strict)},
-    {"max-noise", "R", "leave out runs whose deviation is more than R of their mean: 0.01", 10,
+    {"strict", NULL, "a record that would be skipped is an error", 0, FLAG(arguments, options.is_strict)},
+    {"max-noise", "R", "skip measurements whose relative standard deviation is above R, as 0.01", 10,
      POSITIVE(arguments, options.filter.max_noise)},
-    {"min-time", "US", "leave out what took less than so many microseconds", 10,
-     POSITIVE(arguments, options.filter.min_time_us)},
-    {"max-time", "US", "leave out what took more", 10, POSITIVE(arguments, options.filter.max_time_us)},
-    {"networks", "CSV", "of ansor: which tasks belong to which networks: columns task, network", 10,
+    {"min-time", "US", "skip measurements below US microseconds", 10, POSITIVE(arguments, options.filter.min_time_us)},
+    {"max-time", "US", "skip measurements above US microseconds", 10, POSITIVE(arguments, options.filter.max_time_us)},
+    {"networks", "CSV", "of ansor: the network of each task: columns task, network", 10,
      TEXT(arguments, options.networks)},
-    {"verbose", NULL, "name everything that is skipped, not only how much and why", 0,
-     FLAG(arguments, skips.is_verbose)},
+    {"verbose", NULL, "name every skipped record, not only counts and reasons", 0, FLAG(arguments, skips.is_verbose)},
     QUIET_ROW(arguments, is_quiet, 0),
     {0},
 };
 
 static const char doc[] =
-    "Make a data set of measured models: KIND says in which form SOURCE has them.\v"
+    "Convert measurements to a data set. KIND is the layout of SOURCE.\v"
     "Kinds:\n"
     "  ansor      tuning logs of TVM's auto-scheduler or of AutoTVM: DEVICE.jsonl or .json, each possibly .gz, or a "
     "folder of them\n"
     "  cg         CG tables (models.csv, nodes.csv, edges.csv, each possibly .gz), or a folder of such folders\n"
-    "  npu        what Arm's Vela says of TFLite networks: summary.csv and tflite/\n"
+    "  npu        estimates of Arm's Vela for TFLite networks: summary.csv and tflite/\n"
     "  perfseer   a PerfSeer or GAPP folder of pickled graphs and labels\n"
-    "  table      a CSV of your own: model path, device, batch, dtype, mode and what was measured (docs/data.md)\n"
+    "  table      a CSV of your own: model path, device, batch, dtype, mode and measured values (docs/data.md)\n"
     "  timm       a folder of timm's results: benchmark.csv, train_memory_a100.csv (each possibly .gz), graphs/\n"
     "\n"
     "Examples:\n"
@@ -49,7 +47,7 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 nothing in SOURCE can be "
     "imported; 5 damaged, or something was skipped with --strict; 11 out of memory; 130 interrupted.";
 
-static void take_argument(void *input, char *text, struct argp_state *state) {
+static void parse_argument(void *input, char *text, struct argp_state *state) {
     arguments *args = input;
     if (state->arg_num == 0) args->kind = text;
     if (state->arg_num == 1) args->source = text;
@@ -58,8 +56,8 @@ static void take_argument(void *input, char *text, struct argp_state *state) {
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
-    if (args->source == NULL) argp_error(state, "what to import? Give KIND and SOURCE");
-    if (args->folder == NULL) argp_error(state, "where to? Give the data set to make with --output DIR");
+    if (args->source == NULL) argp_error(state, "nothing to import: give KIND and SOURCE");
+    if (args->folder == NULL) argp_error(state, "where to write the data set? Give --output DIR");
 }
 
 const option_set cmd_import_options = {.rows = rows,
@@ -67,16 +65,16 @@ const option_set cmd_import_options = {.rows = rows,
                                        .doc = doc,
                                        .args_doc = "KIND SOURCE",
                                        .first_argument = "ansor cg npu perfseer table timm",
-                                       .argument = take_argument};
+                                       .argument = parse_argument};
 
 /* --- Running ----------------------------------------------------------------------------------------------- */
 
-static void say_result(const arguments *args, const ft_import_result *result) {
+static void note_result(const arguments *args, const ft_import_result *result) {
     if (args->is_quiet) return;
     cli_note("%s: %llu models, %llu distinct graphs, %llu records", args->folder, (unsigned long long)result->models,
              (unsigned long long)result->graphs, (unsigned long long)result->records);
     if (result->is_pool)
-        cli_note("the table has no metric, so nothing was measured: a pool for 'foretell sample', not to learn from");
+        cli_note("the table has no metric: the data set is a pool for 'foretell sample', not for training");
     if (result->filtered > 0) cli_note("%llu measurements were filtered out", (unsigned long long)result->filtered);
     skip_summary(&args->skips, args->source);
 }
@@ -92,8 +90,9 @@ int cmd_import(int argc, char **argv) {
     ft_status status = ft_import(args.kind, args.source, args.folder, &args.options, &result, &error);
     progress_hide();
     if (status == FT_ERR_CANCELLED) stop_finish();
-    if (status == FT_ERR_FORMAT && !args.is_quiet) skip_summary(&args.skips, args.source); /* why nothing is left */
+    if (status == FT_ERR_FORMAT && !args.is_quiet)
+        skip_summary(&args.skips, args.source); /* the reasons why nothing is left */
     if (status != FT_OK) return (int)cli_fail(status, "%s", error.message);
-    say_result(&args, &result);
+    note_result(&args, &result);
     return FT_OK;
 }

@@ -1,8 +1,8 @@
-/* cmd_inspect.c - `foretell inspect`: the options, and one model after the other into one report. */
+/* cmd_inspect.c - `foretell inspect`: one report on the operators and costs of models. */
 #include <stdlib.h>
 
 #include "commands.h"
-#include "models.h"
+#include "model_walk.h"
 
 typedef struct arguments {
     ft_inspect_options inspect;
@@ -15,12 +15,12 @@ typedef struct arguments {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void take_sort(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_sort(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (!ft_sort_parse(text, field))
         argp_error(state, "--%s %s: want graph, macs, flops, params, bytes or count", row->name, text);
 }
 
-static void take_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
     ft_dtype *dtype = field;
     if (!ft_dtype_parse(text, dtype) || !ft_dtype_is_float(*dtype))
         argp_error(state, "--%s %s: want a floating-point type: float32, float16, bfloat16, float64, float8", row->name,
@@ -28,43 +28,42 @@ static void take_dtype(void *field, const char *text, const option_row *row, str
 }
 
 static const option_row rows[] = {
-    {.help = "What to tell:", .group = 1},
+    {.help = "Output selection:", .group = 1},
     {"nodes", NULL, "list the operators", 0, FLAG(arguments, inspect.has_nodes)},
     {"kernels", "RUNTIME",
      "list the kernels that RUNTIME fuses the operators into: a name that 'foretell list runtimes' lists, or the path "
      "of a "
      "JSON file with rules",
      0, TEXT(arguments, runtime), .choices = "@runtimes"},
-    {"top", "N", "only the first N of each list", 0, COUNT(arguments, inspect.top, FT_MAX_OPS)},
+    {"top", "N", "only the first N rows of each list", 0, COUNT(arguments, inspect.top, FT_MAX_OPS)},
     {"sort", "KEY",
      "order of lists: graph, macs, flops, params, bytes or count (types by flops; operators and kernels as they run, "
      "or by flops with --top)",
-     0, TAKEN_BY(take_sort, arguments, inspect.sort), .choices = "graph macs flops params bytes count"},
-    {"full", NULL, "the whole report of each model, also when there are several", 0, FLAG(arguments, is_full)},
-    {.help = "For which setting:", .group = 10},
+     0, PARSED_BY(parse_sort, arguments, inspect.sort), .choices = "graph macs flops params bytes count"},
+    {"full", NULL, "the full report of each model, also for several models", 0, FLAG(arguments, is_full)},
+    {.help = "Setting:", .group = 10},
     {"batch", "N", "batch size (as exported; 1 where the file leaves it open)", 0,
      COUNT(arguments, inspect.binding.batch, FT_MAX_DIM)},
     SHAPE_ROW(arguments, shapes),
     {"dtype", "TYPE", "hold floating-point tensors in TYPE: float32, float16, bfloat16, ... (as in the file)", 0,
-     TAKEN_BY(take_dtype, arguments, inspect.cost.dtype), .choices = "float32 float16 bfloat16 float64 float8"},
-    {"optimizer", "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0,
-     TAKEN_BY(option_optimizer, arguments, inspect.cost.optimizer), .choices = "sgd momentum adam adamw"},
+     PARSED_BY(parse_dtype, arguments, inspect.cost.dtype), .choices = "float32 float16 bfloat16 float64 float8"},
+    {"optimizer", "NAME", "optimizer of training: sgd, momentum, adam or adamw (momentum)", 0,
+     PARSED_BY(option_optimizer, arguments, inspect.cost.optimizer), .choices = "sgd momentum adam adamw"},
     {"mixed", NULL, "training with float32 master weights beside --dtype (float16)", 0,
      FLAG(arguments, inspect.cost.is_mixed)},
-    {"no-inplace", NULL, "no operator writes over its input", 0, FLAG(arguments, has_no_inplace)},
-    {"workspace", "BYTES", "the most scratch memory an operator may take, as 64M or 1G (none)", 0,
+    {"no-inplace", NULL, "no operator overwrites its input", 0, FLAG(arguments, has_no_inplace)},
+    {"workspace", "BYTES", "limit of scratch memory per operator, as 64M or 1G (none)", 0,
      BYTES(arguments, inspect.cost.workspace_bytes)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
 static const char doc[] =
-    "Tell what models are made of and what they cost: operators, parameters, MACs, FLOPs, activations, memory of "
-    "inference and training.\v"
-    "MODEL is a file in any format that 'foretell list formats' lists, found by content; .gz is unpacked on the way. A "
-    "folder is walked: files in it that are no models are counted and passed over. Several models give a line each; "
-    "--full, --nodes or --kernels give all of it. What depends on dimensions that have no value is marked with ?; the "
-    "report lists the options that set them.\n"
+    "Print operators, parameters, MACs, FLOPs, activations, and memory of inference and training of models.\v"
+    "MODEL is a file in any format that 'foretell list formats' lists, recognised by content; .gz is unpacked. The "
+    "models of a folder are read; other files are counted and skipped. Several models give a line each, unless --full, "
+    "--nodes or --kernels is set. Costs that depend on dimensions without a value are marked with ?; the report lists "
+    "the options that set them.\n"
     "\n"
     "Examples:\n"
     "  foretell inspect resnet50.onnx\n"
@@ -79,9 +78,9 @@ static const char doc[] =
 
 static void check(void *input, struct argp_state *state) {
     arguments *args = input;
-    if (args->paths.count == 0) argp_error(state, "which model? Give a file or a folder");
+    if (args->paths.count == 0) argp_error(state, "no model: give a file or a folder");
     if (args->output.style.output == FT_CSV && args->inspect.has_nodes && args->runtime != NULL)
-        argp_error(state, "a CSV holds one kind of row: ask for --nodes or for --kernels");
+        argp_error(state, "a CSV holds one kind of row: use --nodes or --kernels");
     if (args->inspect.cost.is_mixed && args->inspect.cost.dtype == FT_DTYPE_UNKNOWN)
         args->inspect.cost.dtype = FT_FLOAT16;
     if (args->has_no_inplace) args->inspect.cost.has_inplace = false;
@@ -100,10 +99,10 @@ const option_set cmd_inspect_options = {.rows = rows,
 typedef struct run {
     arguments *args;
     output out;
-    ft_report *report; /* begun when the first source is open: only then we know whether there are several models */
+    ft_report *report; /* begun with the first source, which decides whether there are several models */
 } run;
 
-static ft_status begin_report(models *m, ft_error *error) {
+static ft_status begin_report(model_walk *m, ft_error *error) {
     run *r = m->user;
     ft_inspect_options *options = &r->args->inspect;
     options->style = r->args->output.style;
@@ -111,7 +110,7 @@ static ft_status begin_report(models *m, ft_error *error) {
     return ft_report_begin(r->out.stream, options, &r->report, error);
 }
 
-static ft_status report_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
+static ft_status report_graph(model_walk *m, const char *path, const ft_graph *graph, ft_error *error) {
     run *r = m->user;
     ft_binding binding = shapes_for(&r->args->shapes, graph, m->has_several, r->args->inspect.binding.batch);
     ft_report_bind(r->report, &binding);
@@ -120,9 +119,9 @@ static ft_status report_graph(models *m, const char *path, const ft_graph *graph
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static void inspect_all(run *r, models *m) {
+static void inspect_all(run *r, model_walk *m) {
     ft_error error;
-    models_run(m);
+    model_walk_run(m);
     if (m->fatal == FT_OK && r->report == NULL) m->fatal = begin_report(m, &error);
     ft_status status = ft_report_end(r->report, &error);
     if (m->fatal != FT_OK || status == FT_OK) return;
@@ -136,19 +135,19 @@ static ft_status run_inspect(arguments *args) {
     if (args->runtime != NULL && ft_rules_open(args->runtime, &rules, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     args->inspect.rules = rules;
-    models m = {.paths = args->paths,
-                .out = &r.out,
-                .is_quiet = args->is_quiet,
-                .begin = begin_report,
-                .take = report_graph,
-                .user = &r};
+    model_walk m = {.paths = args->paths,
+                    .out = &r.out,
+                    .is_quiet = args->is_quiet,
+                    .begin = begin_report,
+                    .visit = report_graph,
+                    .user = &r};
     ft_status status = output_open(&args->output, &r.out);
     if (status == FT_OK) {
         inspect_all(&r, &m);
         if (!stop_requested()) {
-            models_say_what_was_left_out(&m);
+            model_walk_note_skipped(&m);
             if (m.fatal == FT_OK) m.fatal = shapes_check_used(&args->shapes, &m);
-            status = models_result(&m);
+            status = model_walk_status(&m);
         }
         if (m.model_count > 0 && m.fatal == FT_OK && !stop_requested()) {
             ft_status written = output_commit(&r.out);

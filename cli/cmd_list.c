@@ -136,7 +136,7 @@ int cmd_formats(int argc, char **argv) {
 
 /* --- Operators ----------------------------------------------------------------------------------------------- */
 
-static void take_model_format(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_model_format(void *field, const char *text, const option_row *row, struct argp_state *state) {
     for (ft_format format = FT_FORMAT_ONNX; format < FT_FORMAT_COUNT; format++) {
         if (strcmp(text, ft_format_name(format)) != 0) continue;
         *(ft_format *)field = format;
@@ -147,7 +147,7 @@ static void take_model_format(void *field, const char *text, const option_row *r
 
 static const option_row ops_rows[] = {
     {"model-format", "NAME", "only the operators of this model format: onnx, tflite, cg, nnmeter or perfseer (all)", 0,
-     TAKEN_BY(take_model_format, arguments, model_format), .choices = "@formats"},
+     PARSED_BY(parse_model_format, arguments, model_format), .choices = "@formats"},
     {0},
 };
 

@@ -1,11 +1,11 @@
-/* cmd_predict.c - `foretell predict`: what models will take on devices, as one document. */
+/* cmd_predict.c - `foretell predict`: time and memory of models on devices, as one document. */
 #include <stdlib.h>
 
-#include "asking.h"
 #include "commands.h"
+#include "predict_options.h"
 
 typedef struct arguments {
-    asking asking;
+    predict_options predict;
     output_options output;
     ft_result_style style;
     const char *trace, *plot;
@@ -16,29 +16,27 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {.help = "What to tell:", .group = 1},
-    {"by-layer", NULL, "the time of each kernel, with the operators it fuses", 0, FLAG(arguments, style.has_layers)},
+    {.help = "Output selection:", .group = 1},
+    {"by-layer", NULL, "time of each kernel, with the operators it fuses", 0, FLAG(arguments, style.has_layers)},
     {"top", "N", "only the N longest kernels (with --by-layer)", 0, COUNT(arguments, style.top, FT_MAX_OPS)},
-    {"samples", "N", "also how long a run over N samples takes, as an epoch of training", 0,
+    {"samples", "N", "also the time of a run over N samples, as an epoch of training", 0,
      COUNT(arguments, style.samples, INT64_MAX / 2)},
     {"trace", "FILE",
      "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0,
      TEXT(arguments, trace)},
-    {"plot", "FILE",
-     "draw time and memory over batch size and device, and where the time goes, to FILE.svg or FILE.png", 0,
-     TAKEN_BY(option_plot, arguments, plot)},
+    {"plot", "FILE", "plot time and memory by batch size and device, and time by kernel, to FILE.svg or FILE.png", 0,
+     PARSED_BY(option_plot, arguments, plot)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
 static const char doc[] =
-    "Foretell how long models will take, how much memory they will need, and how sure that is: on phones, GPUs, CPUs "
-    "and "
-    "NPUs, for inference and training.\v"
+    "Predict time and memory of models on phones, GPUs, CPUs and NPUs, for inference and training, with intervals and "
+    "provenance.\v"
     "MODEL is a file in any format that 'foretell list formats' lists, or a folder of such files. Without --device, "
     "all "
-    "devices that the predictors know are told. Intervals hold the measured value in 9 of 10 cases; Known is the share "
-    "of the time that comes from kernels like those that were measured. docs/predict.md explains every number.\n"
+    "devices of the predictors are predicted. Intervals hold the measured value in 9 of 10 cases; the provenance of a "
+    "number is measured, learned, extrapolated or assumed. docs/predict.md explains every number.\n"
     "\n"
     "Examples:\n"
     "  foretell predict resnet50.onnx\n"
@@ -60,18 +58,18 @@ static const char doc[] =
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
-    if (args->paths.count == 0) argp_error(state, "which model? Give a file or a folder");
+    if (args->paths.count == 0) argp_error(state, "no model: give a file or a folder");
     if (args->style.top > 0 && !args->style.has_layers) argp_error(state, "--top is for --by-layer");
     if ((args->plot != NULL || args->trace != NULL) && args->paths.count > 1)
-        argp_error(state, "--%s shows one model: ask for one at a time", args->plot != NULL ? "plot" : "trace");
-    if (args->trace != NULL && args->asking.batch_count > 1)
-        argp_error(state, "--trace shows one batch: give one with --batch");
+        argp_error(state, "--%s shows one model: give a single file", args->plot != NULL ? "plot" : "trace");
+    if (args->trace != NULL && args->predict.batch_count > 1)
+        argp_error(state, "--trace shows one batch: give a single one with --batch");
 }
 
 const option_set cmd_predict_options = {
     .rows = rows,
     .check = check,
-    .parts = {{&asking_set, offsetof(arguments, asking)}, {&output_set, offsetof(arguments, output)}},
+    .parts = {{&predict_option_set, offsetof(arguments, predict)}, {&output_set, offsetof(arguments, output)}},
     .doc = doc,
     .args_doc = "MODEL...",
     .arguments = offsetof(arguments, paths)};
@@ -83,67 +81,68 @@ typedef struct run {
     output out;
     ft_request *requests;
     uint32_t request_count;
-    ft_result_report *report; /* begun with the first answer: a run that fails writes nothing */
+    ft_result_report *report; /* begun with the first result: a failed run writes nothing */
 } run;
 
-static ft_status begin_run(models *m, ft_error *error) {
+static ft_status begin_run(model_walk *m, ft_error *error) {
     const run *r = m->user;
     if (!m->has_several || (r->args->plot == NULL && r->args->trace == NULL)) return FT_OK;
-    snprintf(error->message, sizeof error->message, "--%s shows one model: ask for one at a time",
+    snprintf(error->message, sizeof error->message, "--%s shows one model: give a single file",
              r->args->plot != NULL ? "plot" : "trace");
     return error->status = FT_ERR_USAGE;
 }
 
-/* Pictures come before the text: when one fails, nothing was said yet. */
-static ft_status tell(run *r, bool has_several, const ft_model_results *subject, ft_error *error) {
+/* Pictures come first: when one fails, no text is written. */
+static ft_status write_results(run *r, bool has_several, const ft_model_results *entry, ft_error *error) {
     const arguments *args = r->args;
     ft_status status = FT_OK;
-    if (args->trace != NULL) status = ft_result_trace(args->trace, subject, 0, error);
-    if (status == FT_OK && args->plot != NULL) status = ft_result_plot(args->plot, subject, error);
+    if (args->trace != NULL) status = ft_result_trace(args->trace, entry, 0, error);
+    if (status == FT_OK && args->plot != NULL) status = ft_result_plot(args->plot, entry, error);
     if (status == FT_OK && r->report == NULL) {
         ft_result_style style = args->style;
         style.style = args->output.style;
         style.is_list = has_several && !style.has_layers;
         status = ft_result_report_begin(r->out.stream, &style, &r->report, error);
     }
-    return status == FT_OK ? ft_result_report_add(r->report, subject, error) : status;
+    return status == FT_OK ? ft_result_report_add(r->report, entry, error) : status;
 }
 
-static ft_status predict_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
+static ft_status predict_graph(model_walk *m, const char *path, const ft_graph *graph, ft_error *error) {
     run *r = m->user;
-    asking *a = &r->args->asking;
+    predict_options *a = &r->args->predict;
     ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
     ft_results results = {0};
-    ft_status status = ft_predict(a->box, graph, &shapes, r->requests, r->request_count, &results, error);
-    if (status == FT_OK) status = tell(r, m->has_several, &(ft_model_results){path, graph, &shapes, &results}, error);
+    ft_status status = ft_predict(a->set, graph, &shapes, r->requests, r->request_count, &results, error);
+    if (status == FT_OK)
+        status = write_results(r, m->has_several, &(ft_model_results){path, graph, &shapes, &results}, error);
     ft_results_free(&results);
     return status;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static void predict_all(run *r, models *m) {
+static void predict_all(run *r, model_walk *m) {
     ft_error error;
-    models_run(m);
+    model_walk_run(m);
     if (ft_result_report_end(r->report, &error) == FT_OK || m->fatal != FT_OK) return;
     m->fatal = output_fail(&r->out, error.status, NULL, &error);
 }
 
 static ft_status run_models(run *r) {
     arguments *args = r->args;
-    models m = {.paths = args->paths,
-                .out = &r->out,
-                .is_quiet = args->is_quiet,
-                .begin = begin_run,
-                .take = predict_graph,
-                .user = r};
+    model_walk m = {.paths = args->paths,
+                    .out = &r->out,
+                    .is_quiet = args->is_quiet,
+                    .begin = begin_run,
+                    .visit = predict_graph,
+                    .user = r};
     ft_status status = output_open(&args->output, &r->out);
     if (status != FT_OK) return status;
     predict_all(r, &m);
     if (!stop_requested()) {
-        models_say_what_was_left_out(&m);
-        if (m.fatal == FT_OK) m.fatal = shapes_check_used(&args->asking.shapes, &m);
-        status = models_result(&m);
+        model_walk_note_skipped(&m);
+        if (m.fatal == FT_OK) m.fatal = shapes_check_used(&args->predict.shapes, &m);
+        status = model_walk_status(&m);
     }
     if (m.model_count > 0 && m.fatal == FT_OK && !stop_requested()) {
         ft_status written = output_commit(&r->out);
@@ -155,22 +154,22 @@ static ft_status run_models(run *r) {
 
 static ft_status run_predict(arguments *args) {
     run r = {.args = args};
-    ft_status status = asking_open(&args->asking);
-    if (status == FT_OK && args->trace != NULL && args->asking.device_count > 1)
-        status = cli_fail(FT_ERR_USAGE, "--trace shows one device: give it with --device");
+    ft_status status = predict_options_open(&args->predict);
+    if (status == FT_OK && args->trace != NULL && args->predict.device_count > 1)
+        status = cli_fail(FT_ERR_USAGE, "--trace shows one device: give a single one with --device");
     if (status == FT_OK) {
-        r.requests = asking_requests(&args->asking, &r.request_count);
+        r.requests = predict_requests(&args->predict, &r.request_count);
         status = r.requests != NULL ? run_models(&r) : cli_fail(FT_ERR_NOMEM, "out of memory");
     }
     free(r.requests);
-    asking_close(&args->asking);
+    predict_options_close(&args->predict);
     return status;
 }
 
 int cmd_predict(int argc, char **argv) {
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
-    asking_init(&args->asking);
+    predict_options_init(&args->predict);
     args->output = output_options_default();
     options_parse(&cmd_predict_options, argc, argv, args);
     stop_install();

@@ -1,4 +1,4 @@
-/* cmd_program.c - `foretell program`: the records of tuning logs, as loop nests and as times to come. */
+/* cmd_program.c - `foretell program`: prints the loop nests of tuning logs and predicts their times. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "program_walk.h"
 
-typedef enum what { SHOW_NEST, SHOW_FEATURES, SHOW_C } what;
+typedef enum show_mode { SHOW_NEST, SHOW_FEATURES, SHOW_C } show_mode;
 
 typedef struct arguments {
     output_options output;
@@ -16,56 +16,53 @@ typedef struct arguments {
     char **logs; /* room for all arguments */
     program_predict_options predict;
     uint64_t every, seed;
-    what what;
+    show_mode mode;
     bool is_small, is_strict, is_quiet;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void take_features(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_features(void *field, const char *text, const option_row *row, struct argp_state *state) {
     (void)text, (void)row, (void)state;
-    *(what *)field = SHOW_FEATURES;
+    *(show_mode *)field = SHOW_FEATURES;
 }
 
-static void take_c(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_c(void *field, const char *text, const option_row *row, struct argp_state *state) {
     (void)text, (void)row, (void)state;
-    *(what *)field = SHOW_C;
+    *(show_mode *)field = SHOW_C;
 }
 
 static const option_row rows[] = {
-    {"features", NULL, "what a predictor sees: 229 numbers for each store, as CSV", 0,
-     TAKEN_BY(take_features, arguments, what)},
-    {"emit-c", NULL, "C that runs the loop nests and the same work as plain loops, and compares", 0,
-     TAKEN_BY(take_c, arguments, what)},
-    {"small", NULL, "the same schedules for problems so small that they can be run", 0, FLAG(arguments, is_small)},
+    {"features", NULL, "the features of predictors: 229 numbers for each store, as CSV", 0,
+     PARSED_BY(parse_features, arguments, mode)},
+    {"emit-c", NULL, "C code that runs the loop nests and plain loops of the same work, and compares the results", 0,
+     PARSED_BY(parse_c, arguments, mode)},
+    {"small", NULL, "the same schedules for problems small enough to run", 0, FLAG(arguments, is_small)},
     {"every", "N", "of a log without a line: every N-th record (1)", 0, COUNT(arguments, every, UINT32_MAX)},
-    SEED_ROW(arguments, seed, "of --small: which lengths stay (1)", 0),
-    {"predictor", "FILE", "of predict: a predictor of programs (the one that ships)", 20,
+    SEED_ROW(arguments, seed, "of --small: choice of the lengths that stay (1)", 0),
+    {"predictor", "FILE", "of predict: a predictor of programs (the bundled one)", 20,
      TEXT(arguments, predict.predictor)},
-    {"device", "NAME",
-     "of predict: on which device (the only one that the predictor knows, or the one that the log is named after)", 20,
-     TEXT(arguments, predict.device), .choices = "@devices"},
-    {"rank", NULL, "of predict: by task, the fastest first", 20, FLAG(arguments, predict.is_ranked)},
+    {"device", "NAME", "of predict: the device (the only one of the predictor, or the one that the log is named after)",
+     20, TEXT(arguments, predict.device), .choices = "@devices"},
+    {"rank", NULL, "of predict: sort by task, the fastest first", 20, FLAG(arguments, predict.is_ranked)},
     {"top", "N", "of predict: only the N fastest of each task", 20, COUNT(arguments, predict.top, UINT32_MAX)},
-    {"pick", "N",
-     "of predict: at most N of each task to run next: the fastest, but none that is told within 2 % of one before it",
+    {"pick", "N", "of predict: at most N of each task to run next: the fastest, none predicted within 2 % of another",
      20, COUNT(arguments, predict.pick, UINT32_MAX)},
-    {"strict", NULL, "stop at the first line that is no program", 0, FLAG(arguments, is_strict)},
+    {"strict", NULL, "stop at the first line that is not a program", 0, FLAG(arguments, is_strict)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
 static const char doc[] =
-    "Show the loops that the records of a tuning log stand for, or tell how long they will take.\v"
+    "Print the loop nests of the records of a tuning log, or predict their times.\v"
     "Actions:\n"
     "  show LOG:LINE         the loop nest of one record\n"
     "  show LOG              those of all records\n"
-    "  predict LOG...        what each program will take\n"
+    "  predict LOG...        predicted time of each program\n"
     "\n"
     "LOG has the records of TVM's auto-scheduler or of AutoTVM, one JSON text a line, plain or gzip; or programs that "
-    "TVM printed, of which LINE is the first. Lines that are no "
-    "program are "
-    "named and counted, and the rest goes on.\n"
+    "TVM printed, of which LINE is the first. Lines that are "
+    "not programs are named, counted and skipped.\n"
     "\n"
     "Examples:\n"
     "  foretell program show v100.jsonl.gz:17\n"
@@ -87,7 +84,7 @@ static bool is_predict(const arguments *args) {
     return args->action != NULL && strcmp(args->action, "predict") == 0;
 }
 
-static void take_argument(void *input, char *text, struct argp_state *state) {
+static void parse_argument(void *input, char *text, struct argp_state *state) {
     arguments *args = input;
     if (state->arg_num == 0)
         args->action = text;
@@ -101,11 +98,11 @@ static void take_argument(void *input, char *text, struct argp_state *state) {
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
     if (args->action == NULL)
-        argp_error(state, "what to do? Give show or predict");
+        argp_error(state, "no action: give show or predict");
     else if (strcmp(args->action, "show") != 0 && !is_predict(args))
-        argp_error(state, "'%s' is no action: show and predict are", args->action);
-    if (args->log == NULL) argp_error(state, "which log? Give LOG or LOG:LINE");
-    if (args->predict.top > 0 && args->predict.pick > 0) argp_error(state, "--top and --pick cannot both say how many");
+        argp_error(state, "unknown action '%s': want show or predict", args->action);
+    if (args->log == NULL) argp_error(state, "no log: give LOG or LOG:LINE");
+    if (args->predict.top > 0 && args->predict.pick > 0) argp_error(state, "--top and --pick: use one of them");
 }
 
 const option_set cmd_program_options = {.rows = rows,
@@ -114,7 +111,7 @@ const option_set cmd_program_options = {.rows = rows,
                                         .doc = doc,
                                         .args_doc = "show LOG[:LINE]\npredict LOG[:LINE]...",
                                         .first_argument = "show predict",
-                                        .argument = take_argument};
+                                        .argument = parse_argument};
 
 /* --- Records ------------------------------------------------------------------------------------------------- */
 
@@ -136,7 +133,7 @@ static ft_status write_features(showing *s, const ft_program_record *record, ft_
 static ft_status write_program(showing *s, const ft_program_record *record, ft_error *error) {
     const arguments *args = s->args;
     char label[64];
-    switch (args->what) {
+    switch (args->mode) {
     case SHOW_FEATURES:
         return write_features(s, record, error);
     case SHOW_C:
@@ -173,7 +170,7 @@ static ft_status show(const arguments *args, const output *out) {
                       .is_quiet = args->is_quiet};
     ft_error error;
     ft_status status = ft_program_new(&s.program, &error);
-    if (status == FT_OK && args->what == SHOW_C) status = ft_program_c_file_begin(s.stream, &s.c_file, &error);
+    if (status == FT_OK && args->mode == SHOW_C) status = ft_program_c_file_begin(s.stream, &s.c_file, &error);
     if (status != FT_OK)
         cli_fail(status, "%s", error.message);
     else
@@ -181,7 +178,7 @@ static ft_status show(const arguments *args, const output *out) {
     ft_status end = ft_program_c_file_end(s.c_file, &error);
     if (status == FT_OK && end != FT_OK) status = output_fail(out, end, NULL, &error);
     ft_program_free(s.program);
-    if (status == FT_OK && w.seen == w.bad) status = cli_fail(FT_ERR_FORMAT, "%s: has no program", args->log);
+    if (status == FT_OK && w.seen == w.bad) status = cli_fail(FT_ERR_FORMAT, "%s: no program in the log", args->log);
     return status == FT_OK ? program_walk_end(&w) : status;
 }
 

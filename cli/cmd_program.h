@@ -1,4 +1,4 @@
-/* cmd_program.h - what the actions of `foretell program` share. */
+/* cmd_program.h - `foretell program predict`, for cmd_program.c. */
 #ifndef CLI_CMD_PROGRAM_H
 #define CLI_CMD_PROGRAM_H
 
@@ -16,7 +16,7 @@ typedef struct program_predict_options {
     const ft_style *style;
 } program_predict_options;
 
-/* Tells people itself what goes wrong. */
+/* Prints messages itself. */
 ft_status program_predict(const program_predict_options *options, const output *out);
 
 #endif

@@ -1,5 +1,4 @@
-/* cmd_program_predict.c - `foretell program predict`: what the programs of tuning logs will take, and which of a task
- * is fastest. */
+/* cmd_program_predict.c - `foretell program predict`: times of the programs of tuning logs, ranked by task. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "cmd_program.h"
 #include "program_walk.h"
 
-/* A program that is still to be asked about. */
+/* A program that waits for its prediction: programs are predicted in groups. */
 typedef struct pending {
     ft_program_result item;
     char task[FT_PROGRAM_TASK_SIZE];
@@ -16,9 +15,9 @@ typedef struct pending {
 
 typedef struct predicting {
     const program_predict_options *options;
-    ft_predictor_set *box;
+    ft_predictor_set *set;
     const ft_predictor *predictor;
-    const char *device; /* that the log at hand is asked about */
+    const char *device; /* of the current log */
     ft_program_result *items;
     char **tasks; /* of the items; each has its own */
     uint32_t count, capacity;
@@ -27,7 +26,7 @@ typedef struct predicting {
     uint32_t waiting_count;
 } predicting;
 
-/* --- Asking -------------------------------------------------------------------------------------------------- */
+/* --- Predicting -------------------------------------------------------------------------------------------------- */
 
 static ft_status keep(predicting *p, const ft_program_result *item, const char *task, ft_error *error) {
     if (p->count == p->capacity) {
@@ -53,22 +52,22 @@ static ft_status keep(predicting *p, const ft_program_result *item, const char *
     return FT_OK;
 }
 
-/* What a predictor says of a program does not know where that stands. */
+/* Messages of predictors do not know the line of a program. */
 static void name_line(const char *path, uint64_t line, ft_error *error) {
     ft_error what = *error;
     snprintf(error->message, sizeof error->message, "%s:%llu: %.200s", path, (unsigned long long)line, what.message);
 }
 
-static ft_status take_answer(predicting *p, pending *about, ft_result *answer, ft_error *error) {
-    const ft_metric_result *time = &answer->metrics[0];
+static ft_status keep_prediction(predicting *p, pending *about, ft_result *prediction, ft_error *error) {
+    const ft_metric_result *time = &prediction->metrics[0];
     about->item.time_us = time->value;
     about->item.time_lo_us = time->lo;
     about->item.time_hi_us = time->hi;
-    ft_result_free(answer);
+    ft_result_free(prediction);
     return keep(p, &about->item, about->task, error);
 }
 
-static void forget_waiting(predicting *p) {
+static void free_waiting(predicting *p) {
     for (uint32_t i = 0; i < p->waiting_count; i++) {
         ft_graph_free(p->bound[i]);
         ft_graph_free(p->graphs[i]);
@@ -76,8 +75,8 @@ static void forget_waiting(predicting *p) {
     p->waiting_count = 0;
 }
 
-/* Asks about those that are waiting. */
-static ft_status ask_waiting(void *user, program_walk *w) {
+/* Predicts the waiting programs. */
+static ft_status predict_waiting(void *user, program_walk *w) {
     predicting *p = user;
     ft_result results[PROGRAM_WALK_ASIDE];
     ft_error errors[PROGRAM_WALK_ASIDE];
@@ -86,16 +85,16 @@ static ft_status ask_waiting(void *user, program_walk *w) {
                               &(ft_request){.device = p->device}, results, errors);
     for (uint32_t i = 0; i < p->waiting_count; i++) {
         pending *about = &p->waiting[i];
-        bool is_told = errors[i].status == FT_OK;
-        if (status == FT_OK && is_told)
-            errors[i].status = take_answer(p, about, &results[i], &errors[i]);
-        else if (is_told)
+        bool is_predicted = errors[i].status == FT_OK;
+        if (status == FT_OK && is_predicted)
+            errors[i].status = keep_prediction(p, about, &results[i], &errors[i]);
+        else if (is_predicted)
             ft_result_free(&results[i]);
         else
             name_line(about->item.file, about->item.line, &errors[i]);
         if (status == FT_OK && errors[i].status != FT_OK) status = program_walk_fail(w, errors[i].status, &errors[i]);
     }
-    forget_waiting(p);
+    free_waiting(p);
     return status;
 }
 
@@ -136,12 +135,12 @@ static bool is_same_place(const ft_program_result *a, const ft_program_result *b
 /* What was kept of a task so far. */
 typedef struct picks {
     uint32_t count;
-    double told_us; /* of the last */
+    double time_us; /* of the last */
 } picks;
 
 static bool is_kept(const program_predict_options *o, const ft_program_result *item, const picks *before) {
     if (o->pick == 0) return o->top == 0 || item->rank <= o->top;
-    return before->count < o->pick && (before->count == 0 || ft_task_is_apart(before->told_us, item->time_us));
+    return before->count < o->pick && (before->count == 0 || ft_task_is_apart(before->time_us, item->time_us));
 }
 
 /* Numbers the programs of each task on a device; with --rank, --top or --pick they are also put into that order, and
@@ -164,7 +163,7 @@ static ft_status rank(predicting *p) {
         sorted[i]->rank = is_first ? 1 : sorted[i - 1]->rank + 1;
         if (is_first) of_task = (picks){0};
         if (!is_kept(o, sorted[i], &of_task)) continue;
-        of_task = (picks){.count = of_task.count + 1, .told_us = sorted[i]->time_us};
+        of_task = (picks){.count = of_task.count + 1, .time_us = sorted[i]->time_us};
         ordered[kept++] = *sorted[i];
     }
     free(sorted);
@@ -183,13 +182,13 @@ static ft_status rank(predicting *p) {
 static ft_status open_predictor(predicting *p) {
     const program_predict_options *o = p->options;
     ft_error error;
-    ft_status status = ft_predictor_set_open_programs(&o->predictor, o->predictor != NULL, &p->box, &error);
+    ft_status status = ft_predictor_set_open_programs(&o->predictor, o->predictor != NULL, &p->set, &error);
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    p->predictor = ft_predictor_set_at(p->box, 0);
+    p->predictor = ft_predictor_set_at(p->set, 0);
     return FT_OK;
 }
 
-/* "gpu"; "" of a device that is not in the box. */
+/* "gpu"; "" for a device without a data sheet. */
 static void kind_of(const char *device, char kind[static 16]) {
     ft_device *sheet = NULL;
     ft_error error;
@@ -200,25 +199,25 @@ static void kind_of(const char *device, char kind[static 16]) {
 
 /* Programs for one kind of devices do not run on another, whatever a data sheet suggests. */
 static bool is_of_a_known_kind(const predicting *p) {
-    char asked[16], known[16];
-    kind_of(p->device, asked);
+    char own[16], known[16];
+    kind_of(p->device, own);
     for (uint32_t i = 0; i < ft_predictor_device_count(p->predictor); i++) {
         kind_of(ft_predictor_device(p->predictor, i), known);
-        if (strcmp(asked, known) == 0) return true;
+        if (strcmp(own, known) == 0) return true;
     }
     return false;
 }
 
-/* That it cannot be told of a device is said once, and not for every line. */
+/* An unknown device is reported once, not for every line. */
 static ft_status check_device(const predicting *p) {
     const char *first = ft_predictor_device(p->predictor, 0);
     uint32_t others = ft_predictor_device_count(p->predictor) - 1;
     if (ft_predictor_knows(p->predictor, p->device) && is_of_a_known_kind(p)) return FT_OK;
-    return cli_fail(FT_ERR_USAGE, "the predictor knows nothing of programs on '%s'; it was trained on %s%s", p->device,
+    return cli_fail(FT_ERR_USAGE, "the predictor does not cover programs on '%s'; it was trained on %s%s", p->device,
                     first, others > 0 ? " and others of its kind" : "");
 }
 
-/* As it is called everywhere else. */
+/* The canonical name. */
 static const char *proper_name(const predicting *p, const char *device) {
     for (uint32_t i = 0; device != NULL && i < ft_predictor_device_count(p->predictor); i++)
         if (strcmp(ft_predictor_device(p->predictor, i), device) == 0) return device;
@@ -235,9 +234,9 @@ static ft_status choose_device(predicting *p, const char *log) {
     if (p->device != NULL) return FT_OK;
     p->device = ft_device_of_file(log);
     if (p->device == NULL)
-        return cli_fail(FT_ERR_USAGE, "%s: on which device? Give it with --device, as %s", log,
+        return cli_fail(FT_ERR_USAGE, "%s: no device: give it with --device, as %s", log,
                         ft_predictor_device(p->predictor, 0));
-    if (!o->is_quiet) cli_note("%s: on %s, which its name says", log, p->device);
+    if (!o->is_quiet) cli_note("%s: predicted for %s, by the name of the log", log, p->device);
     return FT_OK;
 }
 
@@ -245,7 +244,7 @@ ft_status program_predict(const program_predict_options *options, const output *
     predicting p = {.options = options};
     ft_error error;
     program_walk w = {.visit = predict_record,
-                      .flush = ask_waiting,
+                      .flush = predict_waiting,
                       .user = &p,
                       .out = out,
                       .every = options->every,
@@ -268,7 +267,7 @@ ft_status program_predict(const program_predict_options *options, const output *
     for (uint32_t i = 0; i < made; i++) free(p.tasks[i]);
     free(p.tasks);
     free(p.items);
-    forget_waiting(&p);
-    ft_predictor_set_free(p.box);
+    free_waiting(&p);
+    ft_predictor_set_free(p.set);
     return status;
 }

@@ -1,13 +1,13 @@
-/* cmd_replay.c - `foretell replay`: a step of a model kernel by kernel, on engines and workers. */
+/* cmd_replay.c - `foretell replay`: simulates a step kernel by kernel on engines and workers. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
-#include "replaying.h"
+#include "replay_options.h"
 
 typedef struct arguments {
-    asking asking;
-    replaying how;
+    predict_options predict;
+    replay_options replay;
     output_options output;
     argument_list paths;
 } arguments;
@@ -15,12 +15,12 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const char doc[] =
-    "Replay a step of a model kernel by kernel on the engines of a device, or of several workers that exchange "
-    "gradients: how long it takes, which kernels are on the critical path, how busy the engines are.\v"
+    "Simulate a step of a model kernel by kernel on the engines of a device, or of several workers that exchange "
+    "gradients: iteration time, critical path, use of the engines.\v"
     "GRAPH is a model in any format that 'foretell list formats' lists, the graph.json of TVM's graph executor, or a "
     "table "
     "of kernels with a column 'after' (CSV or JSON). Models get predicted times unless --times gives others. "
-    "docs/replay.md tells the rules, and what they leave out.\n"
+    "docs/replay.md states the rules and their limits.\n"
     "\n"
     "Examples:\n"
     "  foretell replay resnet50.onnx --device rtx-4090\n"
@@ -40,14 +40,14 @@ static const char doc[] =
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
-    if (args->paths.count == 0) argp_error(state, "what is to be replayed? Give a model or a flow");
-    if ((args->how.plot != NULL || args->how.trace != NULL) && args->paths.count > 1)
-        argp_error(state, "--%s shows one model: ask for one at a time", args->how.plot != NULL ? "plot" : "trace");
+    if (args->paths.count == 0) argp_error(state, "nothing to replay: give a model or a table of kernels");
+    if ((args->replay.plot != NULL || args->replay.trace != NULL) && args->paths.count > 1)
+        argp_error(state, "--%s shows one model: give a single file", args->replay.plot != NULL ? "plot" : "trace");
 }
 
 const option_set cmd_replay_options = {.check = check,
-                                       .parts = {{&replaying_set, offsetof(arguments, how)},
-                                                 {&asking_set, offsetof(arguments, asking)},
+                                       .parts = {{&replay_option_set, offsetof(arguments, replay)},
+                                                 {&predict_option_set, offsetof(arguments, predict)},
                                                  {&output_set, offsetof(arguments, output)}},
                                        .doc = doc,
                                        .args_doc = "GRAPH...",
@@ -63,44 +63,44 @@ typedef struct run {
     ft_replay_report *report;
 } run;
 
-static ft_status tell(run *r, bool has_several, const ft_model_replays *subject, ft_error *error) {
+static ft_status write_replays(run *r, bool has_several, const ft_model_replays *entry, ft_error *error) {
     const arguments *args = r->args;
     ft_status status = FT_OK;
-    if (args->how.trace != NULL) status = ft_replay_trace(args->how.trace, subject, 0, error);
-    if (status == FT_OK && args->how.plot != NULL) status = ft_replay_plot(args->how.plot, subject, error);
+    if (args->replay.trace != NULL) status = ft_replay_trace(args->replay.trace, entry, 0, error);
+    if (status == FT_OK && args->replay.plot != NULL) status = ft_replay_plot(args->replay.plot, entry, error);
     if (status == FT_OK && r->report == NULL) {
-        ft_replay_style style = args->how.style;
+        ft_replay_style style = args->replay.style;
         style.style = args->output.style;
         style.is_list = has_several && !style.has_kernels;
         status = ft_replay_report_begin(r->out.stream, &style, &r->report, error);
     }
-    return status == FT_OK ? ft_replay_report_add(r->report, subject, error) : status;
+    return status == FT_OK ? ft_replay_report_add(r->report, entry, error) : status;
 }
 
-/* For each number of workers that was asked for. */
-static ft_status replay_flow(run *r, bool has_several, const ft_model_replays *subject, ft_error *error) {
+/* For each number of workers. */
+static ft_status replay_flow(run *r, bool has_several, const ft_model_replays *entry, ft_error *error) {
     const arguments *args = r->args;
-    ft_replay replays[REPLAYING_MOST_COUNTS];
-    ft_replay_options options = args->how.options;
-    uint32_t count = args->how.worker_counts > 0 ? args->how.worker_counts : 1;
+    ft_replay replays[REPLAY_MAX_WORKER_COUNTS];
+    ft_replay_options options = args->replay.options;
+    uint32_t count = args->replay.worker_counts > 0 ? args->replay.worker_counts : 1;
     ft_status status = FT_OK;
     memset(replays, 0, sizeof replays);
-    options.mode = args->asking.mode;
+    options.mode = args->predict.mode;
     for (uint32_t i = 0; i < count && status == FT_OK; i++) {
-        options.workers = args->how.worker_counts > 0 ? (uint32_t)args->how.workers[i] : 1;
-        status = ft_replay_run(subject->flow, &options, &replays[i], error);
+        options.workers = args->replay.worker_counts > 0 ? (uint32_t)args->replay.workers[i] : 1;
+        status = ft_replay_run(entry->flow, &options, &replays[i], error);
     }
-    ft_model_replays told = *subject;
-    told.replays = replays;
-    told.count = count;
-    if (status == FT_OK) status = tell(r, has_several, &told, error);
+    ft_model_replays entry_with_replays = *entry;
+    entry_with_replays.replays = replays;
+    entry_with_replays.count = count;
+    if (status == FT_OK) status = write_replays(r, has_several, &entry_with_replays, error);
     for (uint32_t i = 0; i < count; i++) ft_replay_free(&replays[i]);
     return status;
 }
 
 /* --- Models -------------------------------------------------------------------------------------------------- */
 
-static ft_cost_options cost_options(const asking *a) {
+static ft_cost_options cost_options(const predict_options *a) {
     ft_cost_options options = ft_cost_options_default();
     options.mode = a->mode;
     options.optimizer = a->optimizer;
@@ -110,14 +110,14 @@ static ft_cost_options cost_options(const asking *a) {
 
 static ft_status predicted_flow(run *r, const char *path, const ft_graph *graph, const ft_binding *shapes,
                                 ft_results *results, ft_flow **flow, ft_error *error) {
-    asking *a = &r->args->asking;
-    ft_request request = asking_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
-    if (r->args->how.is_derived) request.mode = FT_INFER;
-    ft_status status = ft_predict(a->box, graph, shapes, &request, 1, results, error);
+    predict_options *a = &r->args->predict;
+    ft_request request = predict_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
+    if (r->args->replay.is_derived) request.mode = FT_INFER;
+    ft_status status = ft_predict(a->set, graph, shapes, &request, 1, results, error);
     if (status != FT_OK) return status;
-    ft_model_results subject = {path, graph, shapes, results};
-    status = ft_flow_from_result(&subject, 0, flow, error);
-    if (status != FT_OK || !r->args->how.is_derived) return status;
+    ft_model_results entry = {path, graph, shapes, results};
+    status = ft_flow_from_result(&entry, 0, flow, error);
+    if (status != FT_OK || !r->args->replay.is_derived) return status;
     ft_binding binding = *shapes;
     binding.batch = results->items[0].request.batch;
     ft_cost_options options = cost_options(a);
@@ -125,62 +125,62 @@ static ft_status predicted_flow(run *r, const char *path, const ft_graph *graph,
 }
 
 static ft_status tabled_flow(run *r, const ft_graph *graph, const ft_binding *shapes, ft_flow **flow, ft_error *error) {
-    asking *a = &r->args->asking;
+    predict_options *a = &r->args->predict;
     ft_binding binding = *shapes;
     ft_cost_options options = cost_options(a);
     binding.batch = a->batch_count > 0 ? a->batches[0] : 0;
     if (ft_times_have_operators(r->times)) return ft_flow_from_table(graph, &binding, r->times, &options, flow, error);
     ft_status status = ft_flow_from_model(graph, &binding, r->rules, &options, flow, error);
-    return status == FT_OK ? ft_flow_set_times(*flow, r->times, r->args->how.is_strict, error) : status;
+    return status == FT_OK ? ft_flow_set_times(*flow, r->times, r->args->replay.is_strict, error) : status;
 }
 
-static ft_status replay_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
+static ft_status replay_graph(model_walk *m, const char *path, const ft_graph *graph, ft_error *error) {
     run *r = m->user;
-    asking *a = &r->args->asking;
+    predict_options *a = &r->args->predict;
     ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
     ft_results results = {0};
     ft_flow *flow = NULL;
     ft_status status = r->times != NULL ? tabled_flow(r, graph, &shapes, &flow, error)
                                         : predicted_flow(r, path, graph, &shapes, &results, &flow, error);
-    ft_model_replays subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
-    subject.batch = a->batch_count > 0 ? a->batches[0] : 0;
+    ft_model_replays entry = {.file = path, .flow = flow, .times_from = r->args->replay.times};
+    entry.batch = a->batch_count > 0 ? a->batches[0] : 0;
     if (status == FT_OK && r->times == NULL) {
-        subject.device = results.items[0].request.device;
-        subject.batch = results.items[0].request.batch;
-        subject.times_from = ft_result_time(&results.items[0])->predictor;
+        entry.device = results.items[0].request.device;
+        entry.batch = results.items[0].request.batch;
+        entry.times_from = ft_result_time(&results.items[0])->predictor;
     }
-    if (status == FT_OK) status = replay_flow(r, m->has_several, &subject, error);
+    if (status == FT_OK) status = replay_flow(r, m->has_several, &entry, error);
     ft_flow_free(flow);
     ft_results_free(&results);
     return status;
 }
 
-static ft_status begin_run(models *m, ft_error *error) {
+static ft_status begin_run(model_walk *m, ft_error *error) {
     const run *r = m->user;
-    if (!m->has_several || (r->args->how.plot == NULL && r->args->how.trace == NULL)) return FT_OK;
-    snprintf(error->message, sizeof error->message, "--%s shows one model: ask for one at a time",
-             r->args->how.plot != NULL ? "plot" : "trace");
+    if (!m->has_several || (r->args->replay.plot == NULL && r->args->replay.trace == NULL)) return FT_OK;
+    snprintf(error->message, sizeof error->message, "--%s shows one model: give a single file",
+             r->args->replay.plot != NULL ? "plot" : "trace");
     return error->status = FT_ERR_USAGE;
 }
 
 static ft_status run_models(run *r) {
     arguments *args = r->args;
-    models m = {.paths = args->paths,
-                .out = &r->out,
-                .is_quiet = args->how.is_quiet,
-                .begin = begin_run,
-                .take = replay_graph,
-                .user = r};
-    models_run(&m);
+    model_walk m = {.paths = args->paths,
+                    .out = &r->out,
+                    .is_quiet = args->replay.is_quiet,
+                    .begin = begin_run,
+                    .visit = replay_graph,
+                    .user = r};
+    model_walk_run(&m);
     if (stop_requested()) return FT_ERR_CANCELLED;
-    models_say_what_was_left_out(&m);
-    if (m.fatal == FT_OK) m.fatal = shapes_check_used(&args->asking.shapes, &m);
-    return models_result(&m);
+    model_walk_note_skipped(&m);
+    if (m.fatal == FT_OK) m.fatal = shapes_check_used(&args->predict.shapes, &m);
+    return model_walk_status(&m);
 }
 
 /* --- Flows --------------------------------------------------------------------------------------------------- */
 
-/* Whether a file is no model: then it is a flow, or `status` and `error` say what is wrong with it. */
+/* Whether a file is not a model: then it is a flow, or `status` and `error` are set. */
 static bool is_flow(const char *path, ft_flow **flow, ft_status *status, ft_error *error) {
     ft_source *source;
     ft_error other;
@@ -193,17 +193,17 @@ static bool is_flow(const char *path, ft_flow **flow, ft_status *status, ft_erro
 }
 
 static ft_status run_flow(run *r, const char *path, ft_flow *flow, ft_error *error) {
-    ft_model_replays subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
+    ft_model_replays entry = {.file = path, .flow = flow, .times_from = r->args->replay.times};
     ft_status status = FT_OK;
-    if (r->times != NULL) status = ft_flow_set_times(flow, r->times, r->args->how.is_strict, error);
-    return status == FT_OK ? replay_flow(r, false, &subject, error) : status;
+    if (r->times != NULL) status = ft_flow_set_times(flow, r->times, r->args->replay.is_strict, error);
+    return status == FT_OK ? replay_flow(r, false, &entry, error) : status;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-/* Times of a table go to the kernels of a runtime: the one asked for, that of the device, or PyTorch's. */
+/* Times of a table go to the kernels of a runtime: that of --runtime, of the device, or PyTorch. */
 static ft_status open_rules(run *r) {
-    const asking *a = &r->args->asking;
+    const predict_options *a = &r->args->predict;
     const char *name = a->runtime;
     ft_device *device = NULL;
     ft_error error;
@@ -221,26 +221,26 @@ static ft_status open_rules(run *r) {
 
 static ft_status open_times(run *r) {
     ft_error error;
-    if (r->args->how.times == NULL) return FT_OK;
-    if (ft_times_read(r->args->how.times, r->args->how.is_strict, &r->times, &error) != FT_OK)
+    if (r->args->replay.times == NULL) return FT_OK;
+    if (ft_times_read(r->args->replay.times, r->args->replay.is_strict, &r->times, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     return open_rules(r);
 }
 
-static ft_status open_predictors(asking *a) {
-    ft_status status = asking_open(a);
+static ft_status open_predictors(predict_options *a) {
+    ft_status status = predict_options_open(a);
     if (status == FT_OK && a->device_count > 1)
-        status = cli_fail(FT_ERR_USAGE, "on which device? Give one with --device NAME");
+        status = cli_fail(FT_ERR_USAGE, "no device: give one with --device NAME");
     return status;
 }
 
-/* Writes the end of the document, and makes a file appear, unless nothing was said. */
+/* Ends the document and commits it, unless nothing was written. */
 static ft_status finish(run *r, ft_status status) {
     ft_error error;
-    bool is_told = r->report != NULL;
+    bool has_report = r->report != NULL;
     ft_status ended = ft_replay_report_end(r->report, &error);
     if (ended != FT_OK && status == FT_OK) status = output_fail(&r->out, ended, NULL, &error);
-    if (is_told && ended == FT_OK && (status == FT_OK || status == FT_ERR_PARTIAL)) {
+    if (has_report && ended == FT_OK && (status == FT_OK || status == FT_ERR_PARTIAL)) {
         ft_status written = output_commit(&r->out);
         if (written != FT_OK) status = written;
     }
@@ -253,14 +253,14 @@ static ft_status run_all(run *r) {
     ft_error error;
     ft_status status = open_times(r);
     if (status != FT_OK) return status;
-    if (args->paths.count == 1 && walk_kind_of(args->paths.items[0], true) == WALK_FILE &&
+    if (args->paths.count == 1 && path_kind_of(args->paths.items[0], true) == PATH_FILE &&
         is_flow(args->paths.items[0], &flow, &status, &error)) {
         if (status == FT_OK) status = run_flow(r, args->paths.items[0], flow, &error);
         if (status != FT_OK) output_fail(&r->out, status, NULL, &error);
         ft_flow_free(flow);
         return status;
     }
-    status = r->times == NULL ? open_predictors(&args->asking) : FT_OK;
+    status = r->times == NULL ? open_predictors(&args->predict) : FT_OK;
     return status == FT_OK ? run_models(r) : status;
 }
 
@@ -272,15 +272,15 @@ static ft_status run_replay(arguments *args) {
     output_discard(&r.out);
     ft_times_free(r.times);
     ft_rules_free(r.rules);
-    asking_close(&args->asking);
+    predict_options_close(&args->predict);
     return status;
 }
 
 int cmd_replay(int argc, char **argv) {
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
-    asking_init(&args->asking);
-    replaying_init(&args->how, &args->asking);
+    predict_options_init(&args->predict);
+    replay_options_init(&args->replay, &args->predict);
     args->output = output_options_default();
     options_parse(&cmd_replay_options, argc, argv, args);
     stop_install();

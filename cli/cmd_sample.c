@@ -1,7 +1,7 @@
-/* cmd_sample.c - `foretell sample`: which models to measure next. */
+/* cmd_sample.c - `foretell sample`: chooses the models to measure next. */
 #include "cli.h"
 #include "commands.h"
-#include "desk.h"
+#include "eval_session.h"
 
 typedef struct arguments {
     const char *from, *pool;
@@ -15,13 +15,12 @@ typedef struct arguments {
 
 static const option_row rows[] = {
     {"from", "FILE", "the predictor that is to be adapted", 1, TEXT(arguments, from)},
-    {"pool", "DIR", "a data set whose models are to choose from; nothing needs to be measured", 1,
-     TEXT(arguments, pool)},
+    {"pool", "DIR", "a data set of models to choose from; measurements are not needed", 1, TEXT(arguments, pool)},
     {"count", "N", "number of models to choose", 1, COUNT(arguments, options.count, 100000)},
     {"method", "NAME", "variance, kmeans, cmd, uncertainty or random (variance)", 2, TEXT(arguments, options.method),
      .choices = "variance kmeans cmd uncertainty random"},
-    {.help = "Among which:", .group = 10},
-    {"device", "NAME", "look at what models take on this device; may be repeated (all that the predictor knows)", 0,
+    {.help = "Candidates:", .group = 10},
+    {"device", "NAME", "use predictions for this device; may be repeated (all devices of the predictor)", 0,
      NAMES(arguments, devices), .choices = "@devices"},
     {"family", "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
     {"split", "SPEC",
@@ -35,14 +34,14 @@ static const option_row rows[] = {
 };
 
 static const char doc[] =
-    "Tell which models to measure on a new device, or of a new family, so that 'foretell adapt' learns most from "
-    "them.\v"
-    "Models are looked at as the predictor sees them: of which kernels their time is made. variance chooses one after "
-    "the other what lowers the variance of all predictions most; kmeans takes a model from each of N clusters; cmd "
-    "makes "
-    "the sample like the pool in its moments; uncertainty takes the widest intervals. As CSV it is a list that a "
-    "measuring script can follow, to which it may add columns (device, time_us, ...) for 'foretell import table', and "
-    "which 'foretell adapt' reads.\n"
+    "Choose the models to measure on a new device, or of a new family, from which 'foretell adapt' learns most.\v"
+    "Models are described by the predicted time of their kernels. variance adds one model after the other, each "
+    "lowering "
+    "the variance of all predictions most; kmeans takes a model from each of N clusters; cmd matches the moments of "
+    "the "
+    "pool; uncertainty takes the widest intervals. The CSV output is a list for a measuring script, which may add "
+    "columns "
+    "(device, time_us, ...) for 'foretell import table'; 'foretell adapt' reads it too.\n"
     "\n"
     "Examples:\n"
     "  foretell sample --from phone.ftm --pool zoo -n 50\n"
@@ -56,9 +55,9 @@ static const char doc[] =
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
-    if (args->from == NULL) argp_error(state, "for which predictor? Give it with --from FILE");
-    if (args->pool == NULL) argp_error(state, "among which models? Give a data set with --pool DIR");
-    if (args->options.count == 0) argp_error(state, "how many? Say with -n N");
+    if (args->from == NULL) argp_error(state, "no predictor: give it with --from FILE");
+    if (args->pool == NULL) argp_error(state, "no models: give a data set with --pool DIR");
+    if (args->options.count == 0) argp_error(state, "how many models? Give --count N");
 }
 
 const option_set cmd_sample_options = {.rows = rows,
@@ -69,7 +68,7 @@ const option_set cmd_sample_options = {.rows = rows,
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static ft_status sample(void *user, desk *d) {
+static ft_status sample(void *user, eval_session *s) {
     arguments *args = user;
     ft_sample made;
     ft_error error;
@@ -79,17 +78,17 @@ static ft_status sample(void *user, desk *d) {
     args->options.family_count = args->families.count;
     args->options.progress = progress_step;
     progress_begin(0, args->is_quiet);
-    ft_status status = ft_sample_make(d->predictor, d->data, &args->options, &made, &error);
+    ft_status status = ft_sample_make(s->predictor, s->data, &args->options, &made, &error);
     progress_hide();
     if (status == FT_ERR_CANCELLED) return status;
     if (status != FT_OK) return cli_fail(status, "%s: %s", args->pool, error.message);
-    status = ft_sample_write(&made, &args->output.style, d->out.stream, &error);
+    status = ft_sample_write(&made, &args->output.style, s->out.stream, &error);
     ft_sample_free(&made);
-    return output_end(&d->out, status, &error);
+    return output_end(&s->out, status, &error);
 }
 
 int cmd_sample(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
     options_parse(&cmd_sample_options, argc, argv, &args);
-    return desk_work(args.from, args.pool, &args.output, sample, &args);
+    return eval_session_run(args.from, args.pool, &args.output, sample, &args);
 }

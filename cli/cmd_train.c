@@ -1,14 +1,13 @@
-/* cmd_train.c - `foretell train`: makes a predictor from a data set. */
+/* cmd_train.c - `foretell train`: trains a predictor on a data set. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "commands.h"
-#include "settings.h"
 
 typedef struct arguments {
     ft_train_options train;
-    settings config;
+    config_list config;
     const char *data, *run;
     bool is_quiet;
 } arguments;
@@ -16,10 +15,10 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {.help = "What to learn from:", .group = 1},
+    {.help = "Data:", .group = 1},
     {"data", "DIR", "the data set (needed); 'foretell import' makes one", 0, TEXT(arguments, data)},
     {"metric", "NAME[,NAME]",
-     "what to predict: a column of the data set (time_us), or, for families of graph networks, several in one model", 0,
+     "column of the data set to predict (time_us); families of graph networks learn several at once", 0,
      TEXT(arguments, train.metric)},
     {"split", "SPEC",
      "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, "
@@ -27,24 +26,23 @@ static const option_row rows[] = {
      0, TEXT(arguments, train.split), .choices = "random name family: network: device: order fewshot: fold: deal: all"},
     TIME_FILTER_ROWS(arguments, train.filter),
     SEED_ROW(arguments, train.seed, "of the split and of everything random in the fit (0)", 0),
-    {.help = "What to make:", .group = 10},
+    {.help = "Predictor:", .group = 10},
     {"output", "RUN", "the folder that gets predictor, scores, log and settings (needed)", 0, TEXT(arguments, run)},
-    {"family", "NAME", "the kind of predictor; 'foretell list families' lists them (the first of them)", 0,
+    {"family", "NAME", "family of predictors; 'foretell list families' lists them (the first one)", 0,
      TEXT(arguments, train.family), .choices = "@families"},
     {"config", "FILE|KEY=VALUE", "settings of the family: a JSON file, and single ones; may be repeated", 0,
-     TAKEN_BY(settings_add, arguments, config)},
-    {.help = "How to run:", .group = 20},
+     PARSED_BY(config_list_add, arguments, config)},
+    {.help = "Run:", .group = 20},
     THREADS_ROW(arguments, train.threads, 0),
-    {"resume", NULL, "go on with a run that was stopped; data and options must be the same", 0,
-     FLAG(arguments, train.is_resumed)},
-    {"force", NULL, "replace a run that is there, when the new one is complete", 0, FLAG(arguments, train.is_forced)},
+    {"resume", NULL, "continue a stopped run; data and options must be the same", 0, FLAG(arguments, train.is_resumed)},
+    {"force", NULL, "replace an existing run when the new one is complete", 0, FLAG(arguments, train.is_forced)},
     QUIET_ROW(arguments, is_quiet, 0),
     {0},
 };
 
 static const char doc[] =
-    "Train a predictor on a data set, calibrate its intervals, and measure it on models that it has not seen.\v"
-    "RUN gets config.json (what went in), log.jsonl (what happened), metrics.json (scores on the validation and the "
+    "Train a predictor on a data set, calibrate its intervals, and evaluate it on held-out models.\v"
+    "RUN gets config.json (settings), log.jsonl (progress), metrics.json (scores on the validation and the "
     "test part) and predictor.ftm (the result). The same data, options and seed give the same bytes, also when the run "
     "was stopped by Ctrl-C, or killed, and resumed.\n"
     "\n"
@@ -109,11 +107,11 @@ static ft_status train(const arguments *args, const ft_dataset *data) {
     progress_hide();
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
     status = show_scores(args, &tested);
-    /* Resuming a run that was complete tests nothing again. */
+    /* Resuming a complete run does not test it again. */
     bool was_tested = tested.score_count > 0 || args->train.is_resumed;
     if (!args->is_quiet && status == FT_OK)
         cli_note("%s/predictor.ftm is complete; its scores are in %s/metrics.json%s", args->run, args->run,
-                 was_tested ? "" : ", of the validation part alone: nothing of the test part can be predicted");
+                 was_tested ? "" : ", of the validation part alone: the predictor covers no record of the test part");
     ft_evaluation_free(&tested);
     return status;
 }
@@ -121,7 +119,7 @@ static ft_status train(const arguments *args, const ft_dataset *data) {
 static ft_status run_train(arguments *args) {
     ft_dataset *data;
     ft_error error;
-    ft_status status = settings_read(&args->config);
+    ft_status status = config_list_read(&args->config);
     if (status != FT_OK) return status;
     args->train.config = args->config.text;
     args->train.settings = args->config.items;
@@ -133,7 +131,7 @@ static ft_status run_train(arguments *args) {
         status = train(args, data);
         ft_dataset_free(data);
     }
-    settings_free(&args->config);
+    config_list_free(&args->config);
     return status;
 }
 

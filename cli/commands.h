@@ -3,6 +3,8 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include <stdio.h>
+
 #include "options.h"
 
 /* Groups, in the order of --help: id, title. A group without a command is not printed. */
@@ -64,5 +66,8 @@ extern const command commands[];
 const char *command_group_title(command_group group);
 /* NULL: no command of that name, with or without `list` in front. */
 const command *command_find(const char *name, bool is_listed);
+
+/* Writes the completion script for a shell (completion.c): bash, zsh or fish. False: no such shell. */
+bool completion_write(const char *shell, FILE *stream);
 
 #endif

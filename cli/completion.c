@@ -1,5 +1,4 @@
-#include "completion.h"
-
+/* completion.c - completion scripts for bash, zsh and fish, written from the tables of commands and options. */
 #include <string.h>
 
 #include "commands.h"

@@ -7,7 +7,6 @@
 
 #include "cli.h"
 #include "commands.h"
-#include "completion.h"
 
 /* --- Help ---------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +100,7 @@ static int run_list(int argc, char **argv) {
     }
     const command *c = command_find(argv[1], true);
     if (c == NULL)
-        return (int)cli_fail(FT_ERR_USAGE, "'%s' cannot be listed; 'foretell list --help' prints what can", argv[1]);
+        return (int)cli_fail(FT_ERR_USAGE, "'%s' cannot be listed; 'foretell list --help' prints the names", argv[1]);
     return run_command(c, argc - 1, argv + 1);
 }
 

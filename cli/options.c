@@ -1,4 +1,4 @@
-/* options.c - from tables of options to argp, and from what argp finds to fields. */
+/* options.c - tables of options for argp, and parsers of their values. */
 #include "options.h"
 
 #include <assert.h>
@@ -32,11 +32,11 @@ void option_flag(void *field, const char *text, const option_row *row, struct ar
 }
 
 void option_u32(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    *(uint32_t *)field = (uint32_t)cli_parse_number(state, row->name, text, row->least, row->most);
+    *(uint32_t *)field = (uint32_t)cli_parse_number(state, row->name, text, row->min, row->max);
 }
 
 void option_u64(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    *(uint64_t *)field = cli_parse_number(state, row->name, text, row->least, row->most);
+    *(uint64_t *)field = cli_parse_number(state, row->name, text, row->min, row->max);
 }
 
 void option_name(void *field, const char *text, const option_row *row, struct argp_state *state) {
@@ -83,6 +83,30 @@ void option_plot(void *field, const char *text, const option_row *row, struct ar
     *(const char **)field = text;
 }
 
+/* --- --config ------------------------------------------------------------------------------------------------- */
+
+void config_list_add(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    config_list *s = field;
+    if (strchr(text, '=') == NULL) {
+        if (s->path != NULL) argp_error(state, "--%s %s: only one file of settings is possible", row->name, text);
+        s->path = text;
+        return;
+    }
+    if (s->count == CONFIG_MAX_ITEMS) argp_error(state, "--%s: at most %d of them", row->name, CONFIG_MAX_ITEMS);
+    s->items[s->count++] = text;
+}
+
+ft_status config_list_read(config_list *s) {
+    if (s->path == NULL) return FT_OK;
+    s->text = cli_read_file(s->path);
+    return s->text != NULL ? FT_OK : FT_ERR_IO;
+}
+
+void config_list_free(config_list *s) {
+    free(s->text);
+    s->text = NULL;
+}
+
 /* --- Parsing ------------------------------------------------------------------------------------------------- */
 
 int option_letter(const char *name) {
@@ -114,8 +138,8 @@ static void check(const parsing *p, struct argp_state *state) {
     if (p->set->check != NULL) p->set->check(p->input, state);
 }
 
-static error_t take_argument(const parsing *p, char *text, struct argp_state *state) {
-    if (p->set->arguments != 0) return ARGP_ERR_UNKNOWN; /* argp then asks for all at once */
+static error_t parse_argument(const parsing *p, char *text, struct argp_state *state) {
+    if (p->set->arguments != 0) return ARGP_ERR_UNKNOWN; /* argp then passes all at once */
     const char *refusal = p->set->refusal != NULL ? p->set->refusal : "this command takes only options";
     if (p->set->argument != NULL)
         p->set->argument(p->input, text, state);
@@ -131,7 +155,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     case ARGP_KEY_ARG:
-        return take_argument(p, text, state);
+        return parse_argument(p, text, state);
     case ARGP_KEY_ARGS:
         *(argument_list *)(void *)(p->input + p->set->arguments) =
             (argument_list){state->argv + state->next, (uint32_t)(state->argc - state->next)};
@@ -143,7 +167,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         for (uint32_t i = 0; i < p->count; i++) {
             const option_row *row = p->rows[i];
             if (row->name == NULL || p->list[i].key != key) continue;
-            row->take(p->inputs[i] + row->at, text, row, state);
+            row->parse(p->inputs[i] + row->at, text, row, state);
             return 0;
         }
         return ARGP_ERR_UNKNOWN;
@@ -155,7 +179,7 @@ void options_parse(const option_set *set, int argc, char **argv, void *input) {
     add_rows(&p, set->rows, p.input);
     for (int i = 0; i < OPTION_MAX_PARTS && set->parts[i].set != NULL; i++)
         add_rows(&p, set->parts[i].set->rows, p.input + set->parts[i].at);
-    /* What most people try first; argp itself only knows -?. */
+    /* -h is common; argp itself has only -?. */
     p.list[p.count] = (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};
     const struct argp parser = {.options = p.list, .parser = parse, .args_doc = set->args_doc, .doc = set->doc};
     argp_parse(&parser, argc, argv, 0, NULL, &p);

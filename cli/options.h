@@ -18,19 +18,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "foretell/status.h"
+
 typedef struct option_row option_row;
 
-/* Puts the text of an option where it belongs. Ends the program with argp_error when it is not what is wanted. */
-typedef void option_taker(void *field, const char *text, const option_row *row, struct argp_state *state);
+/* Parses the text of an option into a field. Ends the program with argp_error when it is not valid. */
+typedef void option_parser(void *field, const char *text, const option_row *row, struct argp_state *state);
 
 struct option_row {
-    const char *name;   /* NULL: a heading */
-    const char *value;  /* what it is called; NULL: the option takes none */
-    const char *help;   /* or the text of a heading */
-    int group;          /* where it stands in --help; 0: where the row before does */
-    option_taker *take; /* with at: one of those below */
-    size_t at;          /* of the field that is taken to, in what is parsed into */
-    uint64_t least, most;
+    const char *name;     /* NULL: a heading */
+    const char *value;    /* name of the value in --help; NULL: the option has none */
+    const char *help;     /* or the text of a heading */
+    int group;            /* where it stands in --help; 0: where the row before does */
+    option_parser *parse; /* with at: one of those below */
+    size_t at;            /* offset of the field in the structure that is parsed into */
+    uint64_t min, max;
     bool is_value_optional; /* then text may be NULL */
     /* For shell completion: words of the value, separated by spaces; "@devices" stands for the names that `foretell
      * list devices` prints. NULL: paths when `value` is one, else nothing. */
@@ -44,49 +46,64 @@ typedef struct name_list {
     uint32_t count;
 } name_list;
 
-option_taker option_text, option_flag, option_u32, option_u64, option_name, option_bytes, option_whole_bytes,
+option_parser option_text, option_flag, option_u32, option_u64, option_name, option_bytes, option_whole_bytes,
     option_positive;
 /* To an ft_mode, an ft_optimizer, an ft_output; a file that ends in .svg or .png, to a text. */
-option_taker option_mode, option_optimizer, option_format, option_plot;
+option_parser option_mode, option_optimizer, option_format, option_plot;
 
 /* Where the value of a row goes: a field of a structure, which has to be of the right type. Types and fields cannot
  * stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 /* clang-format off */
 #define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind: 0)))
-#define TEXT(type, field) .take = option_text, .at = OPTION_AT(type, field, const char *)
-#define FLAG(type, field) .take = option_flag, .at = OPTION_AT(type, field, bool)
-#define NAMES(type, field) .take = option_name, .at = OPTION_AT(type, field, name_list)
-#define POSITIVE(type, field) .take = option_positive, .at = OPTION_AT(type, field, double)
+#define TEXT(type, field) .parse = option_text, .at = OPTION_AT(type, field, const char *)
+#define FLAG(type, field) .parse = option_flag, .at = OPTION_AT(type, field, bool)
+#define NAMES(type, field) .parse = option_name, .at = OPTION_AT(type, field, name_list)
+#define POSITIVE(type, field) .parse = option_positive, .at = OPTION_AT(type, field, double)
 #define BYTES(type, field) \
-    .take = _Generic(((type *)0)->field, double: option_bytes, uint64_t: option_whole_bytes), .at = offsetof(type, field)
+    .parse = _Generic(((type *)0)->field, double: option_bytes, uint64_t: option_whole_bytes), .at = offsetof(type, field)
 /* A whole number in a range, and one of 1 or more. */
 #define NUMBER(type, field, from, to) \
-    .take = _Generic(((type *)0)->field, uint32_t: option_u32, uint64_t: option_u64, int64_t: option_u64), \
-    .at = offsetof(type, field), .least = (from), .most = (to)
+    .parse = _Generic(((type *)0)->field, uint32_t: option_u32, uint64_t: option_u64, int64_t: option_u64), \
+    .at = offsetof(type, field), .min = (from), .max = (to)
 #define COUNT(type, field, to) NUMBER(type, field, 1, to)
 /* By a function of the command's own: to a field, or to the whole structure. */
-#define TAKEN_BY(function, type, field) .take = (function), .at = offsetof(type, field)
-#define TAKEN_WHOLE_BY(function) .take = (function)
+#define PARSED_BY(function, type, field) .parse = (function), .at = offsetof(type, field)
+#define PARSED_WHOLE_BY(function) .parse = (function)
 
 /* Rows that many commands have. */
 #define SEED_ROW(type, field, text, group) \
     {"seed", "N", text, group, NUMBER(type, field, 0, UINT32_MAX)}
 #define THREADS_ROW(type, field, group) \
-    {"threads", "N", "one per core without it; the result does not depend on it", group, COUNT(type, field, 1024)}
+    {"threads", "N", "number of threads (one per core); the result does not depend on it", group, COUNT(type, field, 1024)}
 #define QUIET_ROW(type, field, group) \
-    {"quiet", NULL, "no progress line and no notes; errors are still told", group, FLAG(type, field)}
+    {"quiet", NULL, "no progress line and no notes; errors are still printed", group, FLAG(type, field)}
 /* Those of an ft_time_filter. */
 #define TIME_FILTER_ROWS(type, field) \
     {"max-noise", "R", \
-     "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", 0, \
+     "skip records whose relative standard deviation is above R, where it was measured, as 0.01", 0, \
      POSITIVE(type, field.max_noise)}, \
-    {"min-time", "US", "leave out records that took less than so many microseconds", 0, \
+    {"min-time", "US", "skip records below US microseconds", 0, \
      POSITIVE(type, field.min_time_us)}, \
-    {"max-time", "US", "leave out records that took more", 0, POSITIVE(type, field.max_time_us)}
+    {"max-time", "US", "skip records above US microseconds", 0, POSITIVE(type, field.max_time_us)}
 /* clang-format on */
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* What stands on the command line beside options. */
+/* Values of --config: a file of settings, and single ones beside it. */
+enum { CONFIG_MAX_ITEMS = 256 };
+typedef struct config_list {
+    const char *path; /* of the file; NULL: none */
+    char *text;       /* its content, once it is read */
+    const char *items[CONFIG_MAX_ITEMS];
+    uint32_t count;
+} config_list;
+
+/* FILE or KEY=VALUE, to a config_list. */
+option_parser config_list_add;
+/* Reads the file, if there is one; prints a message when it fails. */
+ft_status config_list_read(config_list *c);
+void config_list_free(config_list *c);
+
+/* Arguments of the command line that are not options. */
 typedef struct argument_list {
     char **items;
     uint32_t count;

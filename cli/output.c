@@ -1,7 +1,7 @@
-/* output.c - where documents go and how they look: the options that all commands share, and files that appear whole.
+/* output.c - the output options that all commands share, and files that appear complete.
  *
- * A file is written under another name in the same folder, brought to disk, and renamed into its place. Whoever looks
- * at the place sees the old file or the complete new one. */
+ * A file is written under a temporary name in the same folder, flushed to disk, and renamed: readers see the old file
+ * or the complete new one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -18,7 +18,7 @@ enum { WIDTH_MIN = 20, WIDTH_MAX = 1000, WIDTH_DEFAULT = 80 };
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void take_color(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_color(void *field, const char *text, const option_row *row, struct argp_state *state) {
     option_text(field, text, row, state);
     if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
         argp_error(state, "--%s %s: want auto, always or never", row->name, text);
@@ -26,13 +26,13 @@ static void take_color(void *field, const char *text, const option_row *row, str
 
 static const option_row rows[] = {
     {.help = "Output:", .group = 50},
-    {"format", "FORMAT", "table, json or csv (table)", 0, TAKEN_BY(option_format, output_options, style.output),
+    {"format", "FORMAT", "table, json or csv (table)", 0, PARSED_BY(option_format, output_options, style.output),
      .choices = "table json csv"},
     {"output", "FILE", "write to FILE, which appears only when it is complete; - is standard output", 0,
      TEXT(output_options, path)},
     {"width", "COLUMNS", "width of tables (that of the terminal, or 80)", 0, COUNT(output_options, width, WIDTH_MAX)},
     {"color", "WHEN", "auto, always or never (auto: on a terminal, unless NO_COLOR is set)", 0,
-     TAKEN_BY(take_color, output_options, color), .choices = "auto always never"},
+     PARSED_BY(parse_color, output_options, color), .choices = "auto always never"},
     {0},
 };
 
@@ -44,9 +44,9 @@ output_options output_options_default(void) {
 
 /* --- Style --------------------------------------------------------------------------------------------------- */
 
-static uint32_t find_width(uint32_t asked, int descriptor) {
+static uint32_t find_width(uint32_t chosen, int descriptor) {
     const char *columns = getenv("COLUMNS");
-    long width = asked;
+    long width = chosen;
     struct winsize size;
     if (width == 0 && columns != NULL) width = strtol(columns, NULL, 10);
     if (width <= 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0) width = size.ws_col;
@@ -97,7 +97,7 @@ static ft_status open_temporary(output *out, const struct stat *old) {
 static ft_status open_file(output *out, const char *path) {
     struct stat info;
     bool is_there = stat(path, &info) == 0, is_file = is_there && S_ISREG(info.st_mode);
-    out->path = is_file ? realpath(path, NULL) : strdup(path); /* what a link points to is replaced, not the link */
+    out->path = is_file ? realpath(path, NULL) : strdup(path); /* replaces the target of a link, not the link */
     if (out->path == NULL) return fail_to_write(path, errno);
     if (is_there && S_ISDIR(info.st_mode)) return fail_to_write(path, EISDIR);
     if (!is_there || is_file) return open_temporary(out, is_file ? &info : NULL);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cuts the line off; 0: what has no number behind its last colon is all of a log. */
+/* Cuts ":17" off; 0: there is no line, and the whole log is meant. */
 static ft_status cut_line(char *text, uint64_t *line) {
     char *colon = strrchr(text, ':');
     *line = 0;
@@ -15,7 +15,7 @@ static ft_status cut_line(char *text, uint64_t *line) {
     return FT_OK;
 }
 
-/* Errors of a line are told and counted; those of the file, of memory and of the whole question end it. */
+/* Errors of a line are printed and counted; those of the file, of memory and of the request end the walk. */
 ft_status program_walk_fail(program_walk *w, ft_status status, const ft_error *error) {
     w->bad++;
     output_fail(w->out, status, NULL, error);
@@ -29,7 +29,7 @@ static ft_status flush(program_walk *w) {
     return w->flush != NULL ? w->flush(w->user, w) : FT_OK;
 }
 
-/* *is_there: the line that was asked for is a record. */
+/* *is_there: the chosen line is a record. */
 static ft_status walk(program_walk *w, const char *path, ft_program_log *log, bool *is_there) {
     ft_program_record record = {0};
     ft_error error;
@@ -38,7 +38,7 @@ static ft_status walk(program_walk *w, const char *path, ft_program_log *log, bo
         if (stop_requested()) return FT_ERR_CANCELLED;
         ft_status status = ft_program_log_next(log, &record, &error);
         if (status == FT_OK && record.line == 0) return flush(w);
-        /* A damaged line before the one that is asked for is no business of ours. */
+        /* Damaged lines before the chosen one do not matter. */
         if (status != FT_OK && line > 0 && record.line == 0 && status != FT_ERR_IO && status != FT_ERR_NOMEM) continue;
         w->seen++;
         bool is_mine = line > 0 ? record.line == line : number % w->every == 0;
@@ -76,6 +76,6 @@ ft_status program_walk_log(program_walk *w, char *path) {
 ft_status program_walk_end(const program_walk *w) {
     if (w->bad == 0) return FT_OK;
     if (!w->is_quiet)
-        cli_note("%llu of %llu lines are no programs", (unsigned long long)w->bad, (unsigned long long)w->seen);
+        cli_note("%llu of %llu lines are not programs", (unsigned long long)w->bad, (unsigned long long)w->seen);
     return FT_ERR_PARTIAL;
 }

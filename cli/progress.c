@@ -1,4 +1,4 @@
-/* progress.c - how far we are and how long it will still take. */
+/* progress.c - the progress line: share done and time left. */
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -14,7 +14,7 @@ static struct {
     uint64_t total;
     double started_s;
     double drawn_s;
-    double first_ratio; /* where progress_step found us: a run that is resumed starts in the middle */
+    double first_ratio; /* at the first progress_step: a resumed run starts in the middle */
 } progress;
 
 static double now_s(void) {
@@ -31,8 +31,8 @@ void progress_begin(uint64_t total, bool is_quiet) {
     progress.first_ratio = -1;
 }
 
-/* Writes the time left, as people say it. */
-static void say_time(double left_s, char *text, size_t size) {
+/* "40 s left", "3 min left". */
+static void format_time_left(double left_s, char *text, size_t size) {
     if (left_s < 90)
         snprintf(text, size, "%.0f s left", left_s);
     else if (left_s < 5400)
@@ -46,8 +46,8 @@ static int terminal_columns(void) {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-/* The end of a path tells more than its beginning. It may come from anywhere, so only plain characters pass. */
-static void say_path(const char *path, size_t room, char *text, size_t size) {
+/* Keeps the end of a path; characters that could be escape sequences are replaced. */
+static void format_path(const char *path, size_t room, char *text, size_t size) {
     size_t length = strlen(path);
     if (room >= size) room = size - 1;
     if (length > room) path += length - room;
@@ -56,21 +56,21 @@ static void say_path(const char *path, size_t room, char *text, size_t size) {
     text[i] = '\0';
 }
 
-/* Nothing is shown in the beginning, nor more often than one can read. */
+/* Not before WAIT_S, and at most once in REDRAW_S. */
 static bool is_due(double now) {
     return progress.is_on && now - progress.started_s >= WAIT_S && now - progress.drawn_s >= REDRAW_S;
 }
 
-/* `from` is the ratio at which the clock was started. A negative ratio is not known. */
+/* `from` is the ratio at which the clock was started. A negative ratio is unknown. */
 static void draw(const char *head, double ratio, double from, const char *what, double now) {
     double spent = now - progress.started_s;
     char left[32] = "", line[128], path[256];
-    if (ratio - from > 0.001 && ratio <= 1) say_time(spent * (1 - ratio) / (ratio - from), left, sizeof left);
+    if (ratio - from > 0.001 && ratio <= 1) format_time_left(spent * (1 - ratio) / (ratio - from), left, sizeof left);
     int length = ratio < 0 ? snprintf(line, sizeof line, "%s  ", head)
                            : snprintf(line, sizeof line, "%s%.0f %%%s%s  ", head, ratio * 100,
                                       left[0] != '\0' ? ", " : "", left);
     int room = terminal_columns() - 1 - length;
-    say_path(what, room > 0 ? (size_t)room : 0, path, sizeof path);
+    format_path(what, room > 0 ? (size_t)room : 0, path, sizeof path);
     fprintf(stderr, "\r%s%s\033[K", line, path);
     fflush(stderr);
     progress.drawn_s = now;

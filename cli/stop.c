@@ -1,4 +1,4 @@
-/* stop.c - being interrupted without leaving half a file behind. */
+/* stop.c - interruption without leaving an incomplete file. */
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>

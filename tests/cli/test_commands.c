@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "../../cli/commands.h"
-#include "../../cli/completion.h"
 
 typedef void option_visitor(const command *c, const option_row *row, void *user);
 

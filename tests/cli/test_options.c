@@ -37,7 +37,7 @@ typedef struct arguments {
     argument_list paths;
 } arguments;
 
-static void take_own(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_own(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (text != NULL && strcmp(text, "good") != 0) argp_error(state, "--%s %s: want good", row->name, text);
     *(const char **)field = text != NULL ? text : "none";
 }
@@ -51,12 +51,12 @@ static const option_row rows[] = {
     {"bytes", "BYTES", "as 64M", 0, BYTES(arguments, bytes)},
     {"whole", "BYTES", "as 64M", 0, BYTES(arguments, whole_bytes)},
     {"ratio", "R", "above 0", 0, POSITIVE(arguments, ratio)},
-    {"mode", "MODE", "infer or train", 0, TAKEN_BY(option_mode, arguments, mode)},
-    {"optimizer", "NAME", "sgd or the like", 0, TAKEN_BY(option_optimizer, arguments, optimizer)},
-    {"format", "FORMAT", "table, json or csv", 0, TAKEN_BY(option_format, arguments, format)},
-    {"plot", "FILE", "a picture", 0, TAKEN_BY(option_plot, arguments, plot)},
+    {"mode", "MODE", "infer or train", 0, PARSED_BY(option_mode, arguments, mode)},
+    {"optimizer", "NAME", "sgd or the like", 0, PARSED_BY(option_optimizer, arguments, optimizer)},
+    {"format", "FORMAT", "table, json or csv", 0, PARSED_BY(option_format, arguments, format)},
+    {"plot", "FILE", "a picture", 0, PARSED_BY(option_plot, arguments, plot)},
     {"device", "NAME", "may be repeated", 0, NAMES(arguments, devices)},
-    {"own", "WHAT", "good", 0, TAKEN_BY(take_own, arguments, own), .is_value_optional = true},
+    {"own", "WHAT", "good", 0, PARSED_BY(parse_own, arguments, own), .is_value_optional = true},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
@@ -199,7 +199,7 @@ static void test_wrong_values_are_told(void **state) {
     refuses(&part_set, "x", "'x': this command takes only options");
 }
 
-static void take_first(void *input, char *text, struct argp_state *state) {
+static void parse_first(void *input, char *text, struct argp_state *state) {
     arguments *args = input;
     if (state->arg_num > 0) argp_error(state, "'%s': one at a time", text);
     args->name = text;
@@ -207,7 +207,7 @@ static void take_first(void *input, char *text, struct argp_state *state) {
 
 static void test_arguments_come_one_by_one(void **state) {
     (void)state;
-    static const option_set one = {.rows = rows, .argument = take_first};
+    static const option_set one = {.rows = rows, .argument = parse_first};
     assert_string_equal(parse(&one, "-q a").name, "a");
     refuses(&one, "a -q b", "'b': one at a time");
 }

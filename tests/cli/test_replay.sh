@@ -74,7 +74,7 @@ trained_is_the_prediction() { # network
 }
 
 for network in mobilenet_v2 detector; do
-    point "$network: one engine takes the time that a trained predictor tells" trained_is_the_prediction $network
+    point "$network: one engine takes the time that a trained predictor predicts" trained_is_the_prediction $network
     for mode in infer train; do
         point "$network, $mode: one engine takes the predicted time" replay_is_the_prediction $network $mode
         for format in csv json; do

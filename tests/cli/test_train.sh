@@ -149,7 +149,7 @@ scores_are_shown() {
 # A device that was left out is nothing that flops can be asked about.
 nothing_to_test() {
     "$foretell" train --data data -o untested --family flops --split device:cortex-a76 2>message &&
-        grep -q 'nothing of the test part can be predicted' message
+        grep -q 'covers no record of the test part' message
 }
 
 run_that_exists() {
@@ -205,19 +205,19 @@ for family in $families; do
 done
 point "kernel-sum: the same bytes after Ctrl-C in the middle, resumed, killed and resumed" stopped_in_the_middle
 point "the scores of the test part are shown" scores_are_shown
-point "a test part of which nothing can be predicted is told" nothing_to_test
+point "a test part without a covered record is reported" nothing_to_test
 point "a run that exists is not touched" run_that_exists
 point "--force replaces it" forced
 point "resuming a complete run changes nothing" resumed_when_complete
 point "other data is not resumed with" data_edited_between
-point "a family that there is not" refused 2 "no family 'oracle'" --family oracle
-point "a metric that there is not" refused 2 "no metric 'power_w'" --metric power_w
+point "a family that does not exist" refused 2 "no family 'oracle'" --family oracle
+point "a metric that does not exist" refused 2 "no metric 'power_w'" --metric power_w
 point "a metric that was not measured" refused 2 'no training record' --metric time_std_us
-point "a split that there is not" refused 2 'split' --split sideways
-point "a family of architectures that there is not" refused 2 'nosuch' --split family:nosuch
+point "a split that does not exist" refused 2 'split' --split sideways
+point "a family of architectures that does not exist" refused 2 'nosuch' --split family:nosuch
 point "nothing to resume" refused 2 'no such run' --resume
-point "settings that nobody knows" config_of_all_kinds
-point "a setting that nobody knows" refused 2 absent_setting --family flops --config absent_setting=3
+point "unknown settings in a file" config_of_all_kinds
+point "an unknown setting" refused 2 absent_setting --family flops --config absent_setting=3
 point "a config that is not there" refused 3 'cannot read' --config absent.json
 point "a seed that is no number" refused 2 'whole number' --seed soon
 point "full disk" full_disk

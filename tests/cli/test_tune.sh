@@ -69,7 +69,7 @@ formats_agree() {
         search one --resume --format json && grep -q '"objective": "mape"' one.out
 }
 
-ablation_tells() {
+ablation_is_printed() {
     "$foretell" ablate --data data --family kernel-sum --config steps=60 --config hidden=8 --config rounds=5 --off rounds=0 \
         --off members=1 --seeds 2 -o ablation --quiet >table &&
         [ "$(wc -l <ablation/ablation.csv)" = 4 ] && grep -q 'rounds=0' table
@@ -81,5 +81,5 @@ point "killed and resumed, it comes to the same end" killed_and_resumed
 point "a journal of another search is refused" other_search_is_refused
 point "one process at a time" one_process_at_a_time
 point "table, JSON and CSV have the same trials" formats_agree
-point "an ablation tells what is lost" ablation_tells
+point "an ablation prints the loss of each factor" ablation_is_printed
 finish

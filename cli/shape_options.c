@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models.h"
+#include "model_walk.h"
 
 void shapes_add(void *field, const char *text, const option_row *row, struct argp_state *state) {
     shape_list *list = field;
@@ -47,7 +47,7 @@ ft_binding shapes_for(shape_list *list, const ft_graph *graph, bool has_several,
     return binding;
 }
 
-ft_status shapes_check_used(const shape_list *list, const models *m) {
+ft_status shapes_check_used(const shape_list *list, const model_walk *m) {
     if (!m->has_several || m->model_count == 0) return FT_OK;
     for (uint32_t i = 0; i < list->count; i++)
         if (!list->is_used[i])

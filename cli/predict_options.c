@@ -1,4 +1,4 @@
-#include "asking.h"
+#include "predict_options.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void add_setting(asking *a, const char *pair, struct argp_state *state) {
+static void add_setting(predict_options *a, const char *pair, struct argp_state *state) {
     size_t key = strcspn(pair, "=");
     const char *good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     if (key == 0 || pair[key] != '=' || pair[key + 1] == '\0' || strspn(pair, good) != key ||
@@ -16,7 +16,7 @@ static void add_setting(asking *a, const char *pair, struct argp_state *state) {
     for (uint32_t i = 0; i < a->setting_count; i++)
         if (strncmp(a->setting_list[i], pair, key + 1) == 0 && strcmp(a->setting_list[i], pair) != 0)
             argp_error(state, "%s and %s: only one of them can be", a->setting_list[i], pair);
-    if (a->setting_count == ASKING_MOST_SETTINGS) argp_error(state, "more than %d settings", ASKING_MOST_SETTINGS);
+    if (a->setting_count == PREDICT_MAX_SETTINGS) argp_error(state, "more than %d settings", PREDICT_MAX_SETTINGS);
     a->setting_list[a->setting_count++] = pair;
 }
 
@@ -26,9 +26,9 @@ static bool is_rules(const char *name) {
     return false;
 }
 
-/* PyTorch has settings for what its runtimes differ in; of the others, a device has just one. */
-static void take_runtime(void *input, const char *text, const option_row *row, struct argp_state *state) {
-    asking *a = input;
+/* Runtimes of PyTorch differ by settings; any other device has a single runtime. */
+static void parse_runtime(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    predict_options *a = input;
     if (strncmp(text, "torch-", 6) == 0 && isdigit((unsigned char)text[6])) {
         char *pair;
         if (asprintf(&pair, "torch=%s", text + 6) < 0) argp_error(state, "out of memory");
@@ -45,97 +45,98 @@ static void take_runtime(void *input, const char *text, const option_row *row, s
     }
 }
 
-static void take_batches(void *input, const char *text, const option_row *row, struct argp_state *state) {
-    asking *a = input;
-    a->batch_count = cli_parse_sizes(state, row->name, text, a->batches, ASKING_MOST_BATCHES);
+static void parse_batches(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    predict_options *a = input;
+    a->batch_count = cli_parse_sizes(state, row->name, text, a->batches, PREDICT_MAX_BATCHES);
 }
 
-static void take_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
     ft_dtype *dtype = field;
     if (!ft_dtype_parse(text, dtype) || *dtype == FT_DTYPE_UNKNOWN)
         argp_error(state, "--%s %s: want float32, float16, bfloat16, int8 or the like", row->name, text);
 }
 
-static void take_layout(void *input, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_layout(void *input, const char *text, const option_row *row, struct argp_state *state) {
     if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0)
         argp_error(state, "--%s %s: want nchw or nhwc", row->name, text);
     add_setting(input, strcmp(text, "nchw") == 0 ? "layout=nchw" : "layout=nhwc", state);
 }
 
-static void take_compile(void *input, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_compile(void *input, const char *text, const option_row *row, struct argp_state *state) {
     if (text != NULL && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
         argp_error(state, "--%s=%s: want yes or no", row->name, text);
     add_setting(input, text != NULL && strcmp(text, "no") == 0 ? "compile=no" : "compile=yes", state);
 }
 
-static void take_optimizer(void *input, const char *text, const option_row *row, struct argp_state *state) {
-    asking *a = input;
+static void parse_optimizer(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    predict_options *a = input;
     option_optimizer(&a->optimizer, text, row, state);
     a->has_optimizer = true;
 }
 
-static void take_setting(void *input, const char *text, const option_row *row, struct argp_state *state) {
+static void parse_setting(void *input, const char *text, const option_row *row, struct argp_state *state) {
     (void)row;
     add_setting(input, text, state);
 }
 
 static const option_row rows[] = {
-    {.help = "On what, and how:", .group = 10},
+    {.help = "Devices and settings:", .group = 10},
     {"device", "NAME,...",
      "devices that 'foretell list devices' lists, by any of their names, or JSON files of your own; all: those that "
      "the "
      "predictors were trained on (all)",
-     0, TEXT(asking, device_names), .choices = "all @devices"},
+     0, TEXT(predict_options, device_names), .choices = "all @devices"},
     {"batch", "N,...",
      "batch sizes: 8, or 1,8,32, or 1..256, which doubles (as exported; 1 where the file leaves it open)", 0,
-     TAKEN_WHOLE_BY(take_batches)},
-    {"mode", "MODE", "infer or train (infer)", 0, TAKEN_BY(option_mode, asking, mode), .choices = "infer train"},
-    {"dtype", "TYPE", "float32, float16, bfloat16, int8, ... (what the device is usually run with)", 0,
-     TAKEN_BY(take_dtype, asking, dtype), .choices = "float32 float16 bfloat16 float64 float8 int8"},
+     PARSED_WHOLE_BY(parse_batches)},
+    {"mode", "MODE", "infer or train (infer)", 0, PARSED_BY(option_mode, predict_options, mode),
+     .choices = "infer train"},
+    {"dtype", "TYPE", "float32, float16, bfloat16, int8, ... (the usual type of the device)", 0,
+     PARSED_BY(parse_dtype, predict_options, dtype), .choices = "float32 float16 bfloat16 float64 float8 int8"},
     {"runtime", "NAME",
      "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device)",
-     0, TAKEN_WHOLE_BY(take_runtime), .choices = "@runtimes"},
-    {"layout", "LAYOUT", "of images in memory: nchw or nhwc (the usual of the device)", 0, TAKEN_WHOLE_BY(take_layout),
-     .choices = "nchw nhwc"},
-    {"compile", "WHETHER", "compiled by PyTorch: yes or no (no)", 0, TAKEN_WHOLE_BY(take_compile), .choices = "yes no",
-     .is_value_optional = true},
-    {"optimizer", "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0, TAKEN_WHOLE_BY(take_optimizer),
-     .choices = "sgd momentum adam adamw"},
-    {"setting", "KEY=VALUE", "any other setting that a predictor knows, as amp=yes; may be repeated", 0,
-     TAKEN_WHOLE_BY(take_setting)},
-    SHAPE_ROW(asking, shapes),
-    {"predictor", "FILE", "a predictor of your own instead of those in the box; may be repeated", 0,
-     NAMES(asking, predictors)},
+     0, PARSED_WHOLE_BY(parse_runtime), .choices = "@runtimes"},
+    {"layout", "LAYOUT", "memory layout of images: nchw or nhwc (the usual one of the device)", 0,
+     PARSED_WHOLE_BY(parse_layout), .choices = "nchw nhwc"},
+    {"compile", "WHETHER", "compiled by PyTorch: yes or no (no)", 0, PARSED_WHOLE_BY(parse_compile),
+     .choices = "yes no", .is_value_optional = true},
+    {"optimizer", "NAME", "optimizer of training: sgd, momentum, adam or adamw (momentum)", 0,
+     PARSED_WHOLE_BY(parse_optimizer), .choices = "sgd momentum adam adamw"},
+    {"setting", "KEY=VALUE", "any other setting of a predictor, as amp=yes; may be repeated", 0,
+     PARSED_WHOLE_BY(parse_setting)},
+    SHAPE_ROW(predict_options, shapes),
+    {"predictor", "FILE", "a predictor of your own instead of the bundled ones; may be repeated", 0,
+     NAMES(predict_options, predictors)},
     {0},
 };
 
 static void check(void *input, struct argp_state *state) {
-    const asking *a = input;
+    const predict_options *a = input;
     if (a->has_optimizer && a->mode == FT_INFER)
         argp_error(state, "--optimizer is for training: add --mode train, or leave it out");
 }
 
-const option_set asking_set = {.rows = rows, .check = check};
+const option_set predict_option_set = {.rows = rows, .check = check};
 
-void asking_init(asking *a) {
+void predict_options_init(predict_options *a) {
     memset(a, 0, sizeof *a);
     a->optimizer = FT_MOMENTUM;
 }
 
 /* --- Devices ------------------------------------------------------------------------------------------------- */
 
-bool asking_is_file(const char *device) {
+bool is_device_file(const char *device) {
     size_t length = strlen(device);
     return strchr(device, '/') != NULL || (length > 5 && strcmp(device + length - 5, ".json") == 0);
 }
 
-static bool is_in_box(const asking *a, const char *name) {
-    for (uint32_t i = 0; i < ft_predictor_set_device_count(a->box); i++)
-        if (strcmp(ft_predictor_set_device(a->box, i), name) == 0) return true;
+static bool is_in_set(const predict_options *a, const char *name) {
+    for (uint32_t i = 0; i < ft_predictor_set_device_count(a->set); i++)
+        if (strcmp(ft_predictor_set_device(a->set, i), name) == 0) return true;
     return false;
 }
 
-static bool says_the_same(const ft_device *a, const ft_device *b) {
+static bool has_same_numbers(const ft_device *a, const ft_device *b) {
     const char *key;
     for (uint32_t i = 0; (key = ft_device_number_name(i)) != NULL; i++) {
         double x = ft_device_number(a, key), y = ft_device_number(b, key);
@@ -144,28 +145,28 @@ static bool says_the_same(const ft_device *a, const ft_device *b) {
     return true;
 }
 
-/* What was measured on a device in the box would be told for another that has its name. */
+/* Measurements of a bundled device must not be used for another device of the same name. */
 static ft_status check_name(const char *file, const ft_device *own) {
-    ft_device *boxed = NULL;
+    ft_device *bundled = NULL;
     const char *name = ft_device_canonical(ft_device_name(own));
     ft_error error;
     if (name == NULL) return FT_OK;
-    if (ft_device_open(name, &boxed, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
-    bool is_same = says_the_same(own, boxed);
-    ft_device_free(boxed);
+    if (ft_device_open(name, &bundled, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
+    bool is_same = has_same_numbers(own, bundled);
+    ft_device_free(bundled);
     if (is_same) return FT_OK;
     return cli_fail(FT_ERR_USAGE,
-                    "--device %s: '%s' is the name of another device, which is in the box: give yours its own", file,
+                    "--device %s: '%s' is the name of a bundled device with another data sheet: rename yours", file,
                     name);
 }
 
 /* Adds a device once, whatever names it was given by. */
-static ft_status add_device(asking *a, const char *name) {
+static ft_status add_device(predict_options *a, const char *name) {
     ft_device *sheet = NULL;
     ft_error error;
-    const char *canonical = ft_device_canonical(name), *file = asking_is_file(name) ? name : NULL;
+    const char *canonical = ft_device_canonical(name), *file = is_device_file(name) ? name : NULL;
     if (canonical != NULL) name = canonical;
-    if (file != NULL || (canonical == NULL && !is_in_box(a, name))) { /* opening says what is wrong */
+    if (file != NULL || (canonical == NULL && !is_in_set(a, name))) { /* opening reports unknown names */
         if (ft_device_open(name, &sheet, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
         name = ft_device_name(sheet);
         ft_status status = file != NULL ? check_name(file, sheet) : FT_OK;
@@ -179,51 +180,51 @@ static ft_status add_device(asking *a, const char *name) {
         ft_status status =
             file == NULL
                 ? FT_OK
-                : cli_fail(FT_ERR_USAGE, "--device %s: there is another '%s': give each its own name", file, name);
+                : cli_fail(FT_ERR_USAGE, "--device %s: another device is called '%s' too: rename one", file, name);
         ft_device_free(sheet);
         return status;
     }
-    if (a->device_count == ASKING_MOST_DEVICES) {
+    if (a->device_count == PREDICT_MAX_DEVICES) {
         ft_device_free(sheet);
-        return cli_fail(FT_ERR_USAGE, "--device: at most %d devices", ASKING_MOST_DEVICES);
+        return cli_fail(FT_ERR_USAGE, "--device: at most %d devices", PREDICT_MAX_DEVICES);
     }
     a->devices[a->device_count].name = name;
     a->devices[a->device_count++].sheet = sheet;
     return FT_OK;
 }
 
-static ft_status add_all(asking *a) {
-    for (uint32_t i = 0; i < ft_predictor_set_device_count(a->box); i++) {
-        ft_status status = add_device(a, ft_predictor_set_device(a->box, i));
+static ft_status add_all(predict_options *a) {
+    for (uint32_t i = 0; i < ft_predictor_set_device_count(a->set); i++) {
+        ft_status status = add_device(a, ft_predictor_set_device(a->set, i));
         if (status != FT_OK) return status;
     }
     return FT_OK;
 }
 
-static ft_status find_devices(asking *a) {
+static ft_status find_devices(predict_options *a) {
     a->names = strdup(a->device_names != NULL ? a->device_names : "all");
     if (a->names == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
     char *rest = a->names;
     for (char *name; (name = strsep(&rest, ",")) != NULL;) {
         if (name[0] == '\0')
-            return cli_fail(FT_ERR_USAGE, "--device %s: an empty name; 'foretell list devices' lists them",
+            return cli_fail(FT_ERR_USAGE, "--device %s: empty name; 'foretell list devices' lists the names",
                             a->device_names);
         ft_status status = strcmp(name, "all") == 0 ? add_all(a) : add_device(a, name);
         if (status != FT_OK) return status;
     }
     if (a->device_count > 0) return FT_OK;
-    return cli_fail(FT_ERR_USAGE, "on which device? No predictor knows one: give it with --device NAME");
+    return cli_fail(FT_ERR_USAGE, "no device: the predictors have none, give it with --device NAME");
 }
 
-/* The data sheet: the user's own, or that in the box, which the caller frees by *opened. NULL: there is none. */
-static const ft_device *sheet_of(const asking *a, uint32_t device, ft_device **opened) {
+/* The data sheet: the user's own, or a bundled one, which the caller frees by *opened. NULL: there is none. */
+static const ft_device *sheet_of(const predict_options *a, uint32_t device, ft_device **opened) {
     ft_error error;
     *opened = NULL;
     if (a->devices[device].sheet != NULL) return a->devices[device].sheet;
     return ft_device_open(a->devices[device].name, opened, &error) == FT_OK ? *opened : NULL;
 }
 
-double asking_device_memory(const asking *a, uint32_t device) {
+double predict_device_memory(const predict_options *a, uint32_t device) {
     ft_device *opened;
     const ft_device *sheet = sheet_of(a, device, &opened);
     double bytes = sheet != NULL ? ft_device_number(sheet, "memory_bytes") : NAN;
@@ -231,13 +232,13 @@ double asking_device_memory(const asking *a, uint32_t device) {
     return bytes;
 }
 
-static ft_status check_runtime(const asking *a) {
+static ft_status check_runtime(const predict_options *a) {
     ft_status status = FT_OK;
     for (uint32_t i = 0; a->runtime != NULL && status == FT_OK && i < a->device_count; i++) {
         ft_device *opened;
         const ft_device *sheet = sheet_of(a, i, &opened);
         if (sheet != NULL && strcmp(ft_device_runtime(sheet), a->runtime) != 0)
-            status = cli_fail(FT_ERR_USAGE, "--runtime %s: %s runs %s; ask for devices that run the same", a->runtime,
+            status = cli_fail(FT_ERR_USAGE, "--runtime %s: %s runs %s; give devices that run it", a->runtime,
                               a->devices[i].name, ft_device_runtime(sheet));
         ft_device_free(opened);
     }
@@ -253,21 +254,21 @@ static bool is_of_torch(const char *pair) {
     return false;
 }
 
-/* What PyTorch is told is not for devices that run something else: an error when none of them runs it. */
-static ft_status check_torch(asking *a) {
-    const char *asked = NULL;
+/* Settings of PyTorch do not apply to devices that run something else: an error when no device runs it. */
+static ft_status check_torch(predict_options *a) {
+    const char *pair = NULL;
     uint32_t without = 0;
     for (uint32_t i = 0; i < a->setting_count; i++)
-        if (is_of_torch(a->setting_list[i])) asked = a->setting_list[i];
-    for (uint32_t i = 0; asked != NULL && i < a->device_count; i++) {
+        if (is_of_torch(a->setting_list[i])) pair = a->setting_list[i];
+    for (uint32_t i = 0; pair != NULL && i < a->device_count; i++) {
         ft_device *opened;
         const ft_device *sheet = sheet_of(a, i, &opened);
         a->devices[i].is_without_torch = sheet != NULL && strncmp(ft_device_runtime(sheet), "torch", 5) != 0;
         without += a->devices[i].is_without_torch;
         ft_device_free(opened);
     }
-    if (asked == NULL || without < a->device_count) return FT_OK;
-    return cli_fail(FT_ERR_USAGE, "%s is a setting of PyTorch, which %s does not run: leave it out", asked,
+    if (pair == NULL || without < a->device_count) return FT_OK;
+    return cli_fail(FT_ERR_USAGE, "%s is a setting of PyTorch, which %s does not run: leave it out", pair,
                     a->devices[0].name);
 }
 
@@ -276,7 +277,7 @@ static int by_text(const void *left, const void *right) {
 }
 
 /* "compile=yes;layout=nhwc": sorted, so that one setting is always spelled the same. NULL when out of memory. */
-static char *join_settings(asking *a, bool has_torch) {
+static char *join_settings(predict_options *a, bool has_torch) {
     size_t size = 1;
     qsort(a->setting_list, a->setting_count, sizeof *a->setting_list, by_text);
     for (uint32_t i = 0; i < a->setting_count; i++) size += strlen(a->setting_list[i]) + 1;
@@ -293,9 +294,9 @@ static char *join_settings(asking *a, bool has_torch) {
 
 /* --- Opening ------------------------------------------------------------------------------------------------- */
 
-ft_status asking_open(asking *a) {
+ft_status predict_options_open(predict_options *a) {
     ft_error error;
-    if (ft_predictor_set_open(a->predictors.items, a->predictors.count, &a->box, &error) != FT_OK)
+    if (ft_predictor_set_open(a->predictors.items, a->predictors.count, &a->set, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     ft_status status = find_devices(a);
     if (status == FT_OK) status = check_runtime(a);
@@ -306,21 +307,21 @@ ft_status asking_open(asking *a) {
     return a->setting != NULL && a->other_setting != NULL ? FT_OK : cli_fail(FT_ERR_NOMEM, "out of memory");
 }
 
-void asking_close(asking *a) {
+void predict_options_close(predict_options *a) {
     for (uint32_t i = 0; i < a->device_count; i++) ft_device_free(a->devices[i].sheet);
-    ft_predictor_set_free(a->box);
+    ft_predictor_set_free(a->set);
     free(a->names);
     free(a->setting);
     free(a->other_setting);
     shapes_free(&a->shapes);
     a->device_count = 0;
-    a->box = NULL;
+    a->set = NULL;
     a->names = a->setting = a->other_setting = NULL;
 }
 
 /* --- Requests ------------------------------------------------------------------------------------------------ */
 
-ft_request asking_request(const asking *a, uint32_t device, int64_t batch) {
+ft_request predict_request(const predict_options *a, uint32_t device, int64_t batch) {
     return (ft_request){.device = a->devices[device].name,
                         .sheet = a->devices[device].sheet,
                         .batch = batch,
@@ -330,12 +331,12 @@ ft_request asking_request(const asking *a, uint32_t device, int64_t batch) {
                         .setting = a->devices[device].is_without_torch ? a->other_setting : a->setting};
 }
 
-ft_request *asking_requests(const asking *a, uint32_t *count) {
+ft_request *predict_requests(const predict_options *a, uint32_t *count) {
     uint32_t batches = a->batch_count > 0 ? a->batch_count : 1;
     ft_request *requests = calloc((size_t)a->device_count * batches, sizeof *requests);
     *count = 0;
     for (uint32_t d = 0; requests != NULL && d < a->device_count; d++)
         for (uint32_t b = 0; b < batches; b++)
-            requests[(*count)++] = asking_request(a, d, a->batch_count > 0 ? a->batches[b] : 0);
+            requests[(*count)++] = predict_request(a, d, a->batch_count > 0 ? a->batches[b] : 0);
     return requests;
 }

@@ -1,4 +1,4 @@
-/* walk.c - folders of models: what is in them, in an order that is the same everywhere. */
+/* folder.c - the entries of folders, in an order that does not depend on the file system. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,15 +7,15 @@
 
 #include "cli.h"
 
-walk_kind walk_kind_of(const char *path, bool is_explicit) {
+path_kind path_kind_of(const char *path, bool is_explicit) {
     struct stat info;
-    if (lstat(path, &info) != 0) return WALK_OTHER;
+    if (lstat(path, &info) != 0) return PATH_OTHER;
     if (S_ISLNK(info.st_mode)) {
-        if (stat(path, &info) != 0) return WALK_OTHER;
-        if (S_ISDIR(info.st_mode) && !is_explicit) return WALK_OTHER;
+        if (stat(path, &info) != 0) return PATH_OTHER;
+        if (S_ISDIR(info.st_mode) && !is_explicit) return PATH_OTHER;
     }
-    if (S_ISDIR(info.st_mode)) return WALK_FOLDER;
-    return S_ISREG(info.st_mode) ? WALK_FILE : WALK_OTHER;
+    if (S_ISDIR(info.st_mode)) return PATH_FOLDER;
+    return S_ISREG(info.st_mode) ? PATH_FILE : PATH_OTHER;
 }
 
 static int by_name(const void *left, const void *right) {
@@ -36,7 +36,7 @@ static bool add_entry(char ***entries, size_t *count, const char *folder, const 
     return true;
 }
 
-char **walk_folder(const char *path, size_t *count) {
+char **folder_list(const char *path, size_t *count) {
     char **entries = NULL;
     *count = 0;
     DIR *folder = opendir(path);
@@ -50,7 +50,7 @@ char **walk_folder(const char *path, size_t *count) {
     closedir(folder);
     if (!is_complete) {
         cli_fail(FT_ERR_NOMEM, "%s: out of memory while listing this folder", path);
-        walk_free(entries, *count);
+        folder_free(entries, *count);
         *count = 0;
         return NULL;
     }
@@ -58,13 +58,13 @@ char **walk_folder(const char *path, size_t *count) {
     return entries != NULL ? entries : calloc(1, sizeof *entries);
 }
 
-void walk_free(char **entries, size_t count) {
+void folder_free(char **entries, size_t count) {
     for (size_t i = 0; i < count; i++) free(entries[i]);
     free(entries);
 }
 
-uint64_t walk_count(const char *path, bool is_explicit, uint32_t depth) {
-    if (walk_kind_of(path, is_explicit) != WALK_FOLDER) return 1;
+uint64_t folder_count_files(const char *path, bool is_explicit, uint32_t depth) {
+    if (path_kind_of(path, is_explicit) != PATH_FOLDER) return 1;
     DIR *folder = depth < FT_MAX_DEPTH ? opendir(path) : NULL;
     if (folder == NULL) return 0;
     uint64_t total = 0;
@@ -72,7 +72,7 @@ uint64_t walk_count(const char *path, bool is_explicit, uint32_t depth) {
         char *child;
         if (entry->d_name[0] == '.') continue;
         if (asprintf(&child, "%s/%s", path, entry->d_name) < 0) break;
-        total += walk_count(child, false, depth + 1);
+        total += folder_count_files(child, false, depth + 1);
         free(child);
     }
     closedir(folder);

@@ -1,0 +1,52 @@
+/* predict_options.h - options shared by predict, fits, max-batch and replay: the predictors and devices they open, and
+ * the requests made from them. */
+#ifndef CLI_PREDICT_OPTIONS_H
+#define CLI_PREDICT_OPTIONS_H
+
+#include "model_walk.h"
+
+enum { PREDICT_MAX_DEVICES = 256, PREDICT_MAX_BATCHES = 64, PREDICT_MAX_SETTINGS = 16 };
+
+typedef struct predict_options {
+    shape_list shapes;
+    name_list predictors;
+    const char *device_names; /* as given, separated by commas; NULL: all */
+    int64_t batches[PREDICT_MAX_BATCHES];
+    uint32_t batch_count; /* 0: as exported */
+    ft_mode mode;
+    ft_dtype dtype;
+    ft_optimizer optimizer;
+    bool has_optimizer;
+    const char *runtime;                            /* rules that all devices have to run with; NULL: theirs */
+    const char *setting_list[PREDICT_MAX_SETTINGS]; /* "key=value", some of them ours to free */
+    uint32_t setting_count;
+
+    /* Once open: */
+    ft_predictor_set *set;
+    char *names; /* memory of the device names */
+    struct {
+        const char *name;
+        ft_device *sheet; /* of a file of the user's own */
+        bool is_without_torch;
+    } devices[PREDICT_MAX_DEVICES];
+    uint32_t device_count;
+    char *setting;       /* all of them, */
+    char *other_setting; /* and without those of PyTorch, for devices that do not run it */
+} predict_options;
+
+/* The options; `input` is a predict_options. */
+extern const option_set predict_option_set;
+void predict_options_init(predict_options *a);
+/* Opens predictors and devices and sorts the settings. Prints a message when it fails. */
+ft_status predict_options_open(predict_options *a);
+ft_request predict_request(const predict_options *a, uint32_t device, int64_t batch);
+/* All requests, device by device; the caller frees them. NULL when out of memory. */
+ft_request *predict_requests(const predict_options *a, uint32_t *count);
+void predict_options_close(predict_options *a);
+
+/* Whether --device names a data sheet file. */
+bool is_device_file(const char *device);
+/* The bytes of memory of a device by its data sheet; NaN: unknown. */
+double predict_device_memory(const predict_options *a, uint32_t device);
+
+#endif
