@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/input.h"
-#include "learn/evaluate/comparison.h"
 #include "learn/score/metrics.h"
 
 enum { METRICS_MAX_BYTES = 1 << 26 };

@@ -212,12 +212,12 @@ static uint32_t bin_of(double value) {
     return at < 0 ? 0 : at > LOG_HISTOGRAM_BINS - 1 ? LOG_HISTOGRAM_BINS - 1 : (uint32_t)at;
 }
 
-void log_histogram_add(log_histogram *s, double value) {
+void log_histogram_add(log_histogram *h, double value) {
     if (!(value > 0) || !isfinite(value)) return;
-    if (s->count == 0 || value < s->min) s->min = value;
-    if (s->count == 0 || value > s->max) s->max = value;
-    log_histogram_bin *bin = &s->bins[bin_of(value)];
-    s->count++;
+    if (h->count == 0 || value < h->min) h->min = value;
+    if (h->count == 0 || value > h->max) h->max = value;
+    log_histogram_bin *bin = &h->bins[bin_of(value)];
+    h->count++;
     bin->count++;
     bin->sum += value;
 }
@@ -227,30 +227,30 @@ static double mean_of(const log_histogram_bin *bin) {
     return bin->sum / (double)bin->count;
 }
 
-double log_histogram_quantile(const log_histogram *s, double share) {
-    if (s->count == 0) return NAN;
-    if (share <= 0) return s->min;
-    if (share >= 1) return s->max;
-    double wanted = share * (double)(s->count - 1);
+double log_histogram_quantile(const log_histogram *h, double share) {
+    if (h->count == 0) return NAN;
+    if (share <= 0) return h->min;
+    if (share >= 1) return h->max;
+    double wanted = share * (double)(h->count - 1);
     uint64_t before = 0;
     for (uint32_t i = 0; i < LOG_HISTOGRAM_BINS; i++) {
-        before += s->bins[i].count;
-        if ((double)before > wanted) return mean_of(&s->bins[i]);
+        before += h->bins[i].count;
+        if ((double)before > wanted) return mean_of(&h->bins[i]);
     }
-    return s->max;
+    return h->max;
 }
 
-double log_histogram_share(const log_histogram *s, double from, double to) {
+double log_histogram_share(const log_histogram *h, double from, double to) {
     uint64_t inside = 0;
     for (uint32_t i = 0; i < LOG_HISTOGRAM_BINS; i++)
-        if (s->bins[i].count > 0 && mean_of(&s->bins[i]) >= from && mean_of(&s->bins[i]) < to)
-            inside += s->bins[i].count;
-    return s->count > 0 ? (double)inside / (double)s->count : NAN;
+        if (h->bins[i].count > 0 && mean_of(&h->bins[i]) >= from && mean_of(&h->bins[i]) < to)
+            inside += h->bins[i].count;
+    return h->count > 0 ? (double)inside / (double)h->count : NAN;
 }
 
-double log_histogram_outside(const log_histogram *s, const log_histogram *known) {
-    if (s->count == 0 || known->count == 0) return NAN;
+double log_histogram_outside(const log_histogram *h, const log_histogram *known) {
+    if (h->count == 0 || known->count == 0) return NAN;
     double lo = log_histogram_quantile(known, TAIL_SHARE), hi = log_histogram_quantile(known, 1 - TAIL_SHARE);
     /* equal values may differ in the last bits of their sums */
-    return 1 - log_histogram_share(s, lo * (1 - 1e-9), hi * (1 + 1e-9));
+    return 1 - log_histogram_share(h, lo * (1 - 1e-9), hi * (1 + 1e-9));
 }
