@@ -77,7 +77,7 @@ help:
 	@sed -n 's/^#: //p' Makefile
 
 #: make                       the command, the static and the shared library, into build/
-#: make demo                  build, make example models, and tell what they will take
+#: make demo                  build, make example models, and run the main commands on them
 #: make test                  build and run all tests; SANITIZE=address,undefined runs them under sanitizers
 #: make check                 tests under sanitizers, a clang build, clang-tidy (TIDY=changed: of what changed), cppcheck, format
 #: make format                format the sources with clang-format

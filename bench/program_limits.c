@@ -54,7 +54,7 @@ static ft_status gather(const char *path, const float *sheet, uint32_t *count, f
     return status;
 }
 
-static void tell(const char *device, uint32_t count) {
+static void print_shares(const char *device, uint32_t count) {
     for (int i = 0; i < RES_PARTS; i++) {
         uint32_t over = 0, far_over = 0;
         for (uint32_t k = 0; k < count; k++) {
@@ -76,7 +76,7 @@ static ft_status run(int argc, char **argv, ft_error *error) {
         FT_TRY(ft_device_open(argv[i], &device, error));
         ft_status status = program_sheet_limits(device, sheet, error);
         if (status == FT_OK) status = gather(argv[i + 1], sheet, &count, error);
-        if (status == FT_OK && count > 0) tell(ft_device_name(device), count);
+        if (status == FT_OK && count > 0) print_shares(ft_device_name(device), count);
         ft_device_free(device);
         FT_TRY(status);
     }

@@ -110,7 +110,7 @@ static int by_size_of_error(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void tell(model *models, size_t count) {
+static void print_agreement(model *models, size_t count) {
     static const double quantiles[] = {0.5, 0.75, 0.9, 0.95}, bounds[] = {0.02, 0.05, 0.1, 0.2};
     printf("metric,models,within_2,within_5,within_10,within_20,p50,p75,p90,p95\nkept_for_backward,%zu", count);
     for (size_t i = 0; i < 4; i++) {
@@ -141,7 +141,7 @@ int main(int argc, char **argv) {
         m.ours = saved_mib(argv[1], &m);
         models[count++] = m;
     }
-    tell(models, count);
+    print_agreement(models, count);
     free(models);
     return 0;
 }

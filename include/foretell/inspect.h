@@ -62,7 +62,7 @@ FT_API ft_style ft_style_default(void);
 typedef struct ft_inspect_options {
     ft_style style;
     ft_binding binding;
-    ft_cost_options cost;  /* mode is ignored: both inference and training are told */
+    ft_cost_options cost;  /* mode is ignored: both inference and training are reported */
     const ft_rules *rules; /* list kernels; NULL: do not */
     bool has_nodes;        /* list operators */
     bool is_list;          /* tables: one line a model, instead of all there is to say of it */

@@ -96,8 +96,8 @@ FT_API ft_status ft_predictor_open_memory(const void *bytes, size_t size, const 
                                           ft_error *error);
 FT_API void ft_predictor_free(ft_predictor *predictor);
 
-/* A file may hold several predictors, each of another metric; a model that tells several metrics counts as one for
- * each. The next one of the file, NULL after the last; and, from this one on, the one that tells a metric, NULL when
+/* A file may hold several predictors, each of another metric; a model of several metrics counts as one for
+ * each. The next one of the file, NULL after the last; and, from this one on, the one that predicts a metric, NULL when
  * none does. They are freed with the first. */
 FT_API const ft_predictor *ft_predictor_next(const ft_predictor *predictor);
 FT_API const ft_predictor *ft_predictor_find(const ft_predictor *predictor, const char *metric);

@@ -10,7 +10,7 @@
 #include "graph/opdef.h"
 
 enum {
-    MARK_STATIC = 1 << 0,   /* known before the run: stored, or computed from stored tensors alone */
+    MARK_STATIC = 1 << 0,   /* constant: stored, or computed from stored tensors alone */
     MARK_PARAM = 1 << 1,    /* a stored tensor that training updates */
     MARK_BUFFER = 1 << 2,   /* a stored tensor that training does not update: running statistics, tables */
     MARK_GRADIENT = 1 << 3, /* a gradient flows into it: a parameter, or computed from one */

@@ -59,14 +59,14 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
 
 /* Checks that the program can be lowered. Otherwise its prediction would fail much later, without naming the line. */
 static ft_status check_program(ansor_import *a, const char *where, bool *is_whole) {
-    char told[5000];
+    char reason[5000];
     ft_error why;
     ft_status status = program_lower_record(a->program, &a->record, &why);
     *is_whole = status == FT_OK;
     if (status == FT_OK) return FT_OK;
     if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
-    snprintf(told, sizeof told, "%s: %s", where, why.message);
-    return import_skip(a->job, told, "its steps cannot be lowered to a loop nest");
+    snprintf(reason, sizeof reason, "%s: %s", where, why.message);
+    return import_skip(a->job, reason, "its steps cannot be lowered to a loop nest");
 }
 
 /* Coefficient of variation of the runs: standard deviation over mean. */

@@ -93,9 +93,9 @@ static ft_status bytes_per_image(const char *folder, const char *file, double *b
 /* The distance of a graph from the measured bytes per image, as a logarithm. */
 static ft_status distance_of(const timm_memory_facts *facts, const char *folder, const char *file, double *distance,
                              ft_error *error) {
-    double kept, told = (facts->max_forward - facts->min_forward) / (facts->max_batch - facts->min_batch) * MIB;
+    double kept, published = (facts->max_forward - facts->min_forward) / (facts->max_batch - facts->min_batch) * MIB;
     FT_TRY(bytes_per_image(folder, file, &kept, error));
-    *distance = kept > 0 && told > 0 && isfinite(told) ? fabs(log(kept / told)) : INFINITY;
+    *distance = kept > 0 && published > 0 && isfinite(published) ? fabs(log(kept / published)) : INFINITY;
     return FT_OK;
 }
 

@@ -128,7 +128,7 @@ typedef struct fusion {
 enum { KERNEL_NAME_BYTES = 64 };
 const char *kernel_name_of(const ft_graph *graph, const ft_op *op, char buffer[KERNEL_NAME_BYTES]);
 
-/* True for tensors that are known before the run. */
+/* True for tensors that are constant. */
 bool fusion_is_constant(const fusion *f, uint32_t tensor);
 
 /* The index of a name in f->names. False when out of memory. */

@@ -172,7 +172,7 @@ static void shape_json(const ft_tensor *tensor, json_writer *w) {
     jsonw_close(w);
 }
 
-/* Where operators are told by their types, not by their numbers; what is no report of a graph has no such field. */
+/* Where operators are listed by type, not by number; what is no report of a graph has no such field. */
 static const ft_op *types_told(const field *f, const ft_graph *graph) {
     return f->kind == FIELD_OP_TYPES && graph != NULL ? ft_graph_ops(graph) : NULL;
 }

@@ -1,4 +1,4 @@
-/* labelled.h - what is told in lines of a label and a text: "Batch   64, training". */
+/* labelled.h - lines of a label and a text: "Batch   64, training". */
 #ifndef REPORT_LABELLED_H
 #define REPORT_LABELLED_H
 

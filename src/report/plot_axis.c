@@ -93,7 +93,7 @@ void axis_text(double value, axis_unit unit, char text[static AXIS_TICK_TEXT]) {
 /* --- Ticks --------------------------------------------------------------------------------------------------- */
 
 static void add_tick(plot_axis *axis, double at) {
-    if (axis->tick_count == AXIS_MOST_TICKS) return;
+    if (axis->tick_count == AXIS_MAX_TICKS) return;
     axis_tick *tick = &axis->ticks[axis->tick_count++];
     tick->at = at;
     axis_text(at, axis->unit, tick->text);
@@ -116,7 +116,7 @@ static void add_linear_ticks(plot_axis *axis, uint32_t about) {
     double step = nice_step((axis->hi - axis->lo) / of, about) * of;
     double slack = (axis->hi - axis->lo) * 1e-9;
     double first = ceil((axis->lo - slack) / step), last = floor((axis->hi + slack) / step);
-    for (uint32_t i = 0; i < AXIS_MOST_TICKS && first + i <= last; i++) add_tick(axis, (first + i) * step);
+    for (uint32_t i = 0; i < AXIS_MAX_TICKS && first + i <= last; i++) add_tick(axis, (first + i) * step);
 }
 
 static void repair_range(double *lo, double *hi) {
@@ -160,7 +160,7 @@ void axis_counts(plot_axis *axis, double hi, uint32_t about) {
     double step = nice_step(hi, about);
     if (step < 1) step = 1;
     *axis = (plot_axis){.lo = 0, .hi = step * ceil(hi / step), .unit = {"", 1}};
-    for (uint32_t i = 0; i < AXIS_MOST_TICKS && i * step <= axis->hi; i++) add_tick(axis, i * step);
+    for (uint32_t i = 0; i < AXIS_MAX_TICKS && i * step <= axis->hi; i++) add_tick(axis, i * step);
 }
 
 /* Ticks at 10^k times each of `factors`, for every `stride`-th k; how many there are, added or only counted. */
@@ -182,7 +182,7 @@ static uint32_t log_ticks(plot_axis *axis, const double *factors, uint32_t facto
 /* The finest ticks that there is room for: 1-2-5, 1-3, powers of ten, some of them. */
 static void add_log_ticks(plot_axis *axis, uint32_t about) {
     static const double fine[] = {1, 2, 5}, coarse[] = {1, 3};
-    uint32_t most = about + 1 < AXIS_MOST_TICKS ? about + 1 : AXIS_MOST_TICKS;
+    uint32_t most = about + 1 < AXIS_MAX_TICKS ? about + 1 : AXIS_MAX_TICKS;
     uint32_t fine_count = log_ticks(axis, fine, 3, 1, true), decades = log_ticks(axis, fine, 1, 1, true);
     if (fine_count < 3)
         add_linear_ticks(axis, about);

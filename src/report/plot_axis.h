@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { AXIS_MOST_TICKS = 16, AXIS_TICK_TEXT = 24 };
+enum { AXIS_MAX_TICKS = 16, AXIS_TICK_TEXT = 24 };
 
 /* What values are in: `value * scale` is in `symbol`, with a prefix that fits: 12 ms, 3.5 MiB. No symbol: plain
  * numbers. */
@@ -32,7 +32,7 @@ typedef struct plot_axis {
     double lo, hi;
     axis_unit unit;
     uint32_t tick_count;
-    axis_tick ticks[AXIS_MOST_TICKS];
+    axis_tick ticks[AXIS_MAX_TICKS];
     uint32_t anchor; /* the tick that keeps its label when there is no room for all: zero, or a power of ten */
 } plot_axis;
 

@@ -23,7 +23,7 @@ static bool is_chosen(const ft_dataset *data, const ft_record *r, const ft_recor
 /* --- What a graph costs -------------------------------------------------------------------------------------- */
 
 typedef struct totals {
-    uint32_t graph; /* of whom; FT_NONE: of nobody yet */
+    uint32_t graph; /* its graph; FT_NONE: none yet */
     int64_t batch;
     ft_dtype dtype;
     ft_mode mode;

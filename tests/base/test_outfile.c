@@ -76,7 +76,7 @@ static void test_paths_that_cannot_be_written(void **state) {
     folder_expect("a.txt", "x");
 }
 
-/* A device is written to as it is, and its errors are told. */
+/* A device is written to as it is, and its errors are reported. */
 static void test_full_device(void **state) {
     (void)state;
     ft_error error;
@@ -143,7 +143,7 @@ static void test_folder_discarded(void **state) {
     buf_free(&path);
 }
 
-/* Somebody else makes the folder meanwhile: theirs stays. */
+/* Another process makes the folder meanwhile: it stays. */
 static void test_folder_created_meanwhile(void **state) {
     (void)state;
     outfolder out;

@@ -14,12 +14,12 @@
 #include "base/pool.h"
 #include "support/failing.h"
 
-enum { PARTS = 500, MOST_THREADS = 8 };
+enum { PARTS = 500, MAX_THREADS = 8 };
 
 typedef struct job {
     uint32_t threads;
-    uint32_t done[PARTS];            /* times each part was done */
-    atomic_int inside[MOST_THREADS]; /* parts each worker does now */
+    uint32_t done[PARTS];           /* times each part was done */
+    atomic_int inside[MAX_THREADS]; /* parts each worker does now */
     atomic_int overlaps, strangers;
 } job;
 

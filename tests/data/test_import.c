@@ -23,40 +23,41 @@
 
 static char root[PATH_MAX]; /* of the project */
 
-typedef struct told {
+typedef struct reports {
     int count;
     char all[8192];
     uint64_t stop_at; /* progress call that cancels the import; 0: none */
-} told;
+} reports;
 
 static void on_skip(void *user, const char *where, const char *why) {
-    told *t = user;
+    reports *t = user;
     size_t used = strlen(t->all);
     snprintf(t->all + used, sizeof t->all - used, "%s: %s\n", where, why);
     t->count++;
 }
 
 static bool on_progress(void *user, uint64_t done, uint64_t total, const char *what) {
-    told *t = user;
+    reports *t = user;
     (void)what;
     (void)total;
     return t->stop_at == 0 || done < t->stop_at;
 }
 
-static ft_status import(const char *kind, const char *source, const char *folder, bool is_strict, told *t,
+static ft_status import(const char *kind, const char *source, const char *folder, bool is_strict, reports *t,
                         ft_import_result *result, ft_error *error) {
     ft_import_options options = {.is_strict = is_strict, .skip = on_skip, .progress = on_progress, .user = t};
-    *t = (told){.stop_at = t->stop_at};
+    *t = (reports){.stop_at = t->stop_at};
     return ft_import(kind, source, folder, &options, result, error);
 }
 
-static void expect_import(const char *kind, const char *source, const char *folder, told *t, ft_import_result *result) {
+static void expect_import(const char *kind, const char *source, const char *folder, reports *t,
+                          ft_import_result *result) {
     ft_error error;
     if (import(kind, source, folder, false, t, result, &error) != FT_OK) fail_msg("%s", error.message);
 }
 
 static void expect_failure(const char *kind, const char *source, bool is_strict, ft_status status, const char *text) {
-    told t = {0};
+    reports t = {0};
     ft_error error = {0};
     assert_int_equal(import(kind, source, "failed", is_strict, &t, NULL, &error), status);
     if (strstr(error.message, text) == NULL) fail_msg("'%s' does not contain '%s'", error.message, text);
@@ -100,7 +101,7 @@ static void test_metrics(void **state) {
 
 static void test_cg_folder(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     write_cg("nets", "nets", 3);
     expect_import("cg", "nets", "set", &t, &result);
@@ -123,7 +124,7 @@ static void test_cg_folder(void **state) {
 /* Folders of families, a folder of samples of them, and an unrelated folder. */
 static void test_cg_families(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     mkdir("all", 0777);
     write_cg("all/znets", "znets", 3);
@@ -149,7 +150,7 @@ static void test_cg_families(void **state) {
 
 static void test_cg_same_bytes(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     mkdir("all", 0777);
     for (int i = 0; i < 8; i++) {
@@ -170,7 +171,7 @@ static void test_cg_same_bytes(void **state) {
 /* Invalid labels are skipped, one by one. */
 static void test_cg_bad_labels(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     write_cg("nets", "nets", 5);
     write_text("nets/models.csv", "family,index,name,num_nodes,num_edges,cortexA76cpu_tflite21_ms,toaster_ms\n"
@@ -195,7 +196,7 @@ static void test_cg_bad_labels(void **state) {
 
 static void test_cg_damaged_model(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     write_cg("nets", "nets", 2);
     char *nodes = read_text("nets/nodes.csv"), *relu = strstr(nodes, "Relu,1,8,8,4");
@@ -218,7 +219,7 @@ static void test_cg_without_tables(void **state) {
 /* A cancelled import leaves nothing, with and without threads. */
 static void test_stopped(void **state) {
     (void)state;
-    told t = {.stop_at = 1};
+    reports t = {.stop_at = 1};
     ft_error error;
     mkdir("all", 0777);
     write_cg("all/a", "a", 40);
@@ -231,7 +232,7 @@ static void test_stopped(void **state) {
 static void test_existing_folder_is_an_error(void **state) {
     (void)state;
     write_cg("nets", "nets", 1);
-    told t = {0};
+    reports t = {0};
     ft_error error;
     assert_int_equal(import("cg", "nets", "nets", false, &t, NULL, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "exists already"));
@@ -270,7 +271,7 @@ static void write_onnx(const char *path, const char *shape) {
 
 static void test_table(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     mkdir("in", 0777);
     write_onnx("in/open.onnx", "N,8");
@@ -307,7 +308,7 @@ static void test_table(void **state) {
 /* Open dimensions other than the batch get their values from the table. */
 static void test_table_shapes(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     write_onnx("seq.onnx", "batch,sequence,8");
     write_text("t.csv", "model,device,shape,time_us\n"
@@ -334,7 +335,7 @@ static void test_table_shapes(void **state) {
 /* A pool of unmeasured models. */
 static void test_table_pool(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     write_onnx("a.onnx", "N,8");
     write_onnx("b.onnx", "N,2,8");
@@ -352,7 +353,7 @@ static void test_table_pool(void **state) {
 
 static void test_table_skips(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     write_onnx("a.onnx", "N,8");
     write_text("bad.onnx", "no model");
@@ -402,7 +403,7 @@ static void test_table_errors(void **state) {
 /* A user's data sheet is copied into the data set. */
 static void test_table_device(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     mkdir("in", 0777);
     mkdir("in/devices", 0777);
@@ -423,7 +424,7 @@ static void test_table_device(void **state) {
 static void test_example_table(void **state) {
     (void)state;
     char path[PATH_MAX + 64];
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     snprintf(path, sizeof path, "%s/examples/measurements/measurements.csv", root);
     expect_import("table", path, "set", &t, &result);
@@ -436,7 +437,7 @@ static void test_example_table(void **state) {
 static void test_perfseer(void **state) {
     (void)state;
     char command[2 * PATH_MAX + 512];
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     snprintf(command, sizeof command,
              "mkdir -p in/cg/cg in/label/label && cp %s/tests/data/perfseer/plain_p4.pkl "
@@ -475,7 +476,7 @@ static void test_perfseer(void **state) {
 
 static void test_merge(void **state) {
     (void)state;
-    told t = {0};
+    reports t = {0};
     ft_import_result result;
     ft_import_options options = {.skip = on_skip, .user = &t};
     ft_error error;

@@ -99,13 +99,13 @@ static void paddings_are_normalised(void **state) {
     assert_int_equal(result.records, 4);
 }
 
-typedef struct told {
+typedef struct reports {
     uint32_t count;
     char last[600];
-} told;
+} reports;
 
 static void hear(void *user, const char *where, const char *why) {
-    told *t = user;
+    reports *t = user;
     t->count++;
     snprintf(t->last, sizeof t->last, "%s: %s", where, why);
 }
@@ -114,7 +114,7 @@ static void bad_lines_are_reported(void **state) {
     (void)state;
     ft_error error;
     ft_import_result result;
-    told heard = {0};
+    reports heard = {0};
     char log[4096];
     snprintf(log, sizeof log, "# a comment\n%s\n{\"i\": [}\n", synth_line(1, 0.25));
     put("v100.jsonl", log);
@@ -137,7 +137,7 @@ static void programs_that_do_not_lower_are_reported(void **state) {
     "{\"i\":[[\"[\\\"matmul_layer\\\", 8, 64, 32]\",\"cuda\"],[[]," steps "]],\"r\":[[1],0,1,1],\"v\":\"v0.6\"}\n"
     ft_error error;
     ft_import_result result;
-    told heard = {0};
+    reports heard = {0};
     ft_import_options options = {.skip = hear, .user = &heard};
     put("v100.jsonl", STEPS("[]") STEPS("[[\"AN\", 99, 0, 0]]"));
     assert_int_equal(import("v100.jsonl", true, NULL, &error), FT_ERR_DAMAGED);
@@ -245,7 +245,7 @@ static void templates_are_programs(void **state) {
     (void)state;
     ft_error error;
     ft_import_result result;
-    told heard = {0};
+    reports heard = {0};
     ft_import_options options = {.skip = hear, .user = &heard};
     put("v100.jsonl", TIMES("1", "1") TUNED("[[0.5], 0, 1, 1]"));
     if (ft_import("ansor", "v100.jsonl", "set", &(ft_import_options){.is_strict = true}, &result, &error) != FT_OK)

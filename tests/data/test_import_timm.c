@@ -22,17 +22,17 @@
 #define TIMES "graph,phase,device,precision,layout,torch,torch_compile,model,batch_size,samples_per_sec,step_time_ms\n"
 #define PEAKS "model,batch_size,max_gpu_memory_mib,faketensor_final_mib,suspect_oom\n"
 
-static char told[8192];
+static char reported[8192];
 
 static void on_skip(void *user, const char *where, const char *why) {
     (void)user;
-    size_t used = strlen(told);
-    snprintf(told + used, sizeof told - used, "%s: %s\n", where, why);
+    size_t used = strlen(reported);
+    snprintf(reported + used, sizeof reported - used, "%s: %s\n", where, why);
 }
 
 static ft_status import(ft_import_result *result, ft_error *error) {
     ft_import_options options = {.skip = on_skip};
-    told[0] = '\0';
+    reported[0] = '\0';
     return ft_import("timm", "in", "set", &options, result, error);
 }
 
@@ -51,7 +51,7 @@ static void refuses(ft_status status, const char *text) {
 }
 
 static void was_reported(const char *text) {
-    if (strstr(told, text) == NULL) fail_msg("'%s' was not reported: %s", text, told);
+    if (strstr(reported, text) == NULL) fail_msg("'%s' was not reported: %s", text, reported);
 }
 
 /* Two matrix products, the first of the given width, so that each file is another graph; training keeps the tensor

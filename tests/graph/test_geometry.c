@@ -1,4 +1,4 @@
-/* Geometry of convolutions, matrix products and pools in every layout. The numbers are worked out by hand. */
+/* Geometry of convolutions, matrix products and pools in every layout. The numbers are computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

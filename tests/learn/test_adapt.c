@@ -25,19 +25,19 @@
 
 enum { NETWORKS = 48 };
 
-/* What the made networks take: a start, and prices for work and for bytes, by device. */
-static double price(const ft_graph *bound, double start, double work, double bytes) {
+/* Times of the synthetic networks: a start-up, and unit costs of work and bytes, by device. */
+static double time_of(const ft_graph *bound, double start, double work, double bytes) {
     ft_work w = synth_cost(bound).forward;
     return start + work * (double)w.flops + bytes * ((double)w.read_bytes + (double)w.write_bytes);
 }
 
 static double old_rule(const ft_graph *bound, const char *device) {
-    return strcmp(device, "adreno-640") == 0 ? price(bound, 1, 1e-3, 1e-3) : price(bound, 1, 3e-3, 2e-3);
+    return strcmp(device, "adreno-640") == 0 ? time_of(bound, 1, 1e-3, 1e-3) : time_of(bound, 1, 3e-3, 2e-3);
 }
 
-/* The Adreno became twice as slow; the VPU is new, with prices of its own. */
+/* The Adreno became twice as slow; the VPU is new, with unit costs of its own. */
 static double new_rule(const ft_graph *bound, const char *device) {
-    if (strcmp(device, "myriad-vpu") == 0) return price(bound, 1, 2e-3, 5e-3);
+    if (strcmp(device, "myriad-vpu") == 0) return time_of(bound, 1, 2e-3, 5e-3);
     return 2 * old_rule(bound, device);
 }
 
@@ -286,7 +286,7 @@ static void test_what_is_refused(void **state) {
     fitted_free(&f);
 }
 
-/* The model under another name for its first device, one that is not in the box. */
+/* The model under another name for its first device, one that is not bundled. */
 static ft_predictor *renamed(const fitted *f, const char *name) {
     const char *const devices[] = {name, fitted_devices[1]};
     const predictor_description about = {.metric.name = "time_us", .devices = devices, .device_count = 2};

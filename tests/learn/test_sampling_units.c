@@ -253,7 +253,7 @@ static void test_models_are_found(void **state) {
     uint32_t graphs[4];
     model_list list;
     ft_error error;
-    snprintf(text, sizeof text, "name,graph\nnobody,%s\n%s,\nnobody,0000\n", ft_dataset_graph_id(data, 1),
+    snprintf(text, sizeof text, "name,graph\nabsent,%s\n%s,\nabsent,0000\n", ft_dataset_graph_id(data, 1),
              records[0].name);
     write_text("list.csv", text);
     assert_int_equal(model_list_read("list.csv", &list_memory, &list, &error), FT_OK);

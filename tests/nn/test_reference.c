@@ -17,7 +17,7 @@
 #include "nn/optim.h"
 #include "nn/parallel.h"
 
-enum { MOST = 160, NAME = 64, STEPS = 5, MOST_ROWS = 64 };
+enum { MAX_VALUES = 160, NAME = 64, STEPS = 5, MAX_ROWS = 64 };
 
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ typedef struct matrix {
 } matrix;
 
 typedef struct reference {
-    matrix items[MOST];
+    matrix items[MAX_VALUES];
     int count;
 } reference;
 
@@ -40,7 +40,7 @@ static void reference_read(reference *r, const char *name) {
     r->count = 0;
     matrix m;
     while (fscanf(file, "%63s %u %u", m.name, &m.rows, &m.cols) == 3) {
-        assert_true(r->count < MOST);
+        assert_true(r->count < MAX_VALUES);
         m.values = malloc((size_t)m.rows * m.cols * sizeof *m.values);
         for (size_t i = 0; i < (size_t)m.rows * m.cols; i++) assert_int_equal(fscanf(file, "%f", &m.values[i]), 1);
         r->items[r->count++] = m;
@@ -95,7 +95,7 @@ struct network {
     layer_lstm lstm;
     layer_batch_norm norm;
     layer_aggregate aggregate[5];
-    uint32_t start[MOST_ROWS], edge_start[MOST_ROWS], edge_from[MOST_ROWS];
+    uint32_t start[MAX_ROWS], edge_start[MAX_ROWS], edge_from[MAX_ROWS];
     segments s;
 };
 

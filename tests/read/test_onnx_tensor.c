@@ -156,12 +156,12 @@ static void external_data_is_sized_but_not_opened(void **state) {
     length.key = nonsense.key = "length";
     length.value = "4096";
     nonsense.value = "many";
-    Onnx__StringStringEntryProto *told[] = {&where, &length}, *untold[] = {&where}, *wrong[] = {&where, &nonsense};
+    Onnx__StringStringEntryProto *sized[] = {&where, &length}, *unsized[] = {&where}, *wrong[] = {&where, &nonsense};
     struct {
         const char *name;
         Onnx__StringStringEntryProto **entries;
         size_t count;
-    } cases[] = {{"told", told, 2}, {"untold", untold, 1}, {"wrong", wrong, 2}};
+    } cases[] = {{"sized", sized, 2}, {"unsized", unsized, 1}, {"wrong", wrong, 2}};
     for (int i = 0; i < 3; i++) {
         Onnx__TensorProto *t = onnx_initializer(m, m->graph, cases[i].name, ONNX_FLOAT16, "10,10");
         t->has_data_location = true;
@@ -169,11 +169,11 @@ static void external_data_is_sized_but_not_opened(void **state) {
         t->external_data = cases[i].entries;
         t->n_external_data = cases[i].count;
     }
-    ft_graph *g = read_with_reader_of(m, "told untold wrong");
-    assert_int_equal(tensor_named(g, "told")->stored_bytes, 4096);
-    assert_int_equal(tensor_named(g, "untold")->stored_bytes, 200);
+    ft_graph *g = read_with_reader_of(m, "sized unsized wrong");
+    assert_int_equal(tensor_named(g, "sized")->stored_bytes, 4096);
+    assert_int_equal(tensor_named(g, "unsized")->stored_bytes, 200);
     assert_int_equal(tensor_named(g, "wrong")->stored_bytes, 200);
-    assert_null(tensor_named(g, "told")->value);
+    assert_null(tensor_named(g, "sized")->value);
     ft_graph_free(g);
     onnx_model_free(m);
 }

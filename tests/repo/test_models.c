@@ -1,7 +1,7 @@
 /* test_models.c - the whole way, file to cost, on networks whose numbers are public knowledge.
  *
  * tools/makemodel writes the networks. Parameter counts are those that the usual implementations report; MACs are
- * worked out from the layers' sizes, with the sums beside them. */
+ * computed from the layers' sizes, with the sums beside them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Lines of a label and a text: aligned, wrapped below themselves, and told when memory ran out. */
+/* Lines of a label and a text: aligned, wrapped below themselves, and an error when memory ran out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

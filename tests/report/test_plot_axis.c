@@ -15,7 +15,7 @@ static const axis_unit plain = {"", 1}, percent = {"%", 1}, microseconds = {"s",
 
 /* The labels of an axis, separated by '|'. */
 static const char *labels(const plot_axis *axis) {
-    static char text[AXIS_MOST_TICKS * AXIS_TICK_TEXT];
+    static char text[AXIS_MAX_TICKS * AXIS_TICK_TEXT];
     text[0] = '\0';
     for (uint32_t i = 0; i < axis->tick_count; i++) {
         if (i > 0) strcat(text, "|");
@@ -97,7 +97,7 @@ static void test_ranges_without_extent(void **state) {
     axis_log(&axis, (double)INFINITY, 0, 5, plain);
     assert_true(axis.lo > 0 && isfinite(axis.hi));
     axis_log(&axis, 1e-300, 1e300, 5, plain);
-    assert_true(axis.tick_count <= AXIS_MOST_TICKS);
+    assert_true(axis.tick_count <= AXIS_MAX_TICKS);
     assert_true(axis.lo > 0 && isfinite(axis.hi));
     axis_log(&axis, 1e250, 1e300, 5, plain);
     assert_true(axis.lo > 0 && axis.hi > axis.lo && isfinite(axis.hi));

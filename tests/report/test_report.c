@@ -1,4 +1,4 @@
-/* Tests that the three renderings tell the same, and that parts add up to totals. */
+/* Tests that the three renderings show the same, and that parts add up to totals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

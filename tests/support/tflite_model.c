@@ -1,4 +1,4 @@
-/* tflite_model.c - writes the TFLite models of tests. Field numbers are those of the public schema, written out here
+/* tflite_model.c - writes the TFLite models of tests. Field numbers are those of the public schema, spelled here
  * once more instead of shared with the reader, so that a wrong number in it shows. */
 #include "support/tflite_model.h"
 

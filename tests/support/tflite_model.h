@@ -1,4 +1,4 @@
-/* tflite_model.h - TFLite models for tests, described as plain data and written out as bytes. */
+/* tflite_model.h - TFLite models for tests, described as plain data and written as bytes. */
 #ifndef SUPPORT_TFLITE_MODEL_H
 #define SUPPORT_TFLITE_MODEL_H
 
