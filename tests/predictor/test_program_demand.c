@@ -1,4 +1,4 @@
-/* Demand of tensor programs and times of devices, against values worked out by hand. */
+/* Demand of tensor programs and times of devices, against values computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Views, types under autocast, and bytes of kernels, against values worked out by hand from PyTorch's rules. */
+/* Views, types under autocast, and bytes of kernels, against values computed by hand from PyTorch's rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
