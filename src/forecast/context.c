@@ -2,6 +2,7 @@
  */
 #include "forecast/job.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -138,6 +139,7 @@ static ft_status add_view(forecast_context *c, const ft_graph *bound, const ft_r
     if (item == NULL) return FT_NOMEM(error);
     model_view_init(&item->view, bound, part);
     if (c->first != NULL && has_same_kernels(c->first->bound, bound)) item->view.twin = c->first;
+    assert(item->view.twin == NULL || item->view.twin->twin == NULL); /* one step to the owner */
     item->next = c->views;
     c->views = item;
     *added = &item->view;
@@ -156,6 +158,7 @@ ft_status context_find_view(forecast_context *c, const ft_request *request, mode
     const ft_graph *bound = NULL;
     if (c->first == NULL) FT_TRY(add_first(c, &part, error));
     FT_TRY(find_graph(c, request->batch, &bound, error));
+    assert(c->first != NULL && ft_graph_is_bound(bound));
     context_view *item = c->views;
     while (item != NULL && (item->view.bound != bound || !is_same(&item->view.request, &part))) item = item->next;
     if (item == NULL) return add_view(c, bound, &part, found, error);

@@ -17,6 +17,7 @@ ft_fit ft_result_fit(const ft_result *result, double free_bytes) {
     const ft_metric_result *m = ft_result_memory(result);
     double lo = isfinite(m->lo) ? m->lo : m->value / UNMEASURED_FACTOR;
     double hi = isfinite(m->hi) ? m->hi : m->value * UNMEASURED_FACTOR;
+    assert(!(lo > hi));
     if (hi <= free_bytes) return FT_FITS;
     return lo > free_bytes ? FT_FITS_NOT : FT_FIT_UNCERTAIN;
 }

@@ -11,6 +11,7 @@
 ft_status job_note(forecast_job *job, ft_error *error, const char *format, ...) {
     char text[512];
     va_list args;
+    assert(job->out->note_count <= JOB_MAX_NOTES);
     if (job->out->note_count == JOB_MAX_NOTES) return FT_OK;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -61,5 +62,6 @@ ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *ch
         *choice = (predictor_choice){.entry = entry, .predictor = p, .target = target};
         FT_TRY(try_predictor(job, choice, error));
     }
+    assert((choice->entry == NULL) == (choice->predictor == NULL));
     return FT_OK;
 }

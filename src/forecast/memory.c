@@ -28,6 +28,7 @@ static ft_status peak_parts(forecast_job *job, const ft_memory *m, ft_error *err
     for (uint32_t i = 0; i < TIMELINE_PARTS; i++)
         if (found[i].bytes > 0)
             parts[memory->part_count++] = (ft_part){.type = found[i].name, .value = (double)found[i].bytes};
+    assert(memory->part_count <= TIMELINE_PARTS);
     memory->parts = parts;
     return FT_OK;
 }
@@ -97,6 +98,7 @@ ft_status job_predict_memory(forecast_job *job, ft_error *error) {
         return is_found ? FT_OK : from_timeline(job, error);
     }
     ft_metric_result memory = predictor_metric_result(choice.predictor, choice.target.index, &choice.output);
+    assert(strcmp(memory.metric, "peak_bytes") == 0);
     memory.predictor = choice.entry->path;
     memory.parts = choice.output.parts;
     memory.part_count = choice.output.part_count;

@@ -1,6 +1,7 @@
 /* predictor_set.c - opens predictor files, and finds the bundled ones. */
 #include "forecast/job.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static bool has_device(const ft_predictor_set *set, const char *name) {
 
 /* The data sheet is opened once here, not for every request. */
 static ft_status add_device(ft_predictor_set *set, const char *name, ft_error *error) {
+    assert(!has_device(set, name));
     uint32_t index = set->device_count++;
     set->devices[index] = name;
     return ft_device_canonical(name) != NULL ? ft_device_open(name, &set->sheets[index], error) : FT_OK;
@@ -61,6 +63,7 @@ static ft_status list_devices(ft_predictor_set *set, ft_error *error) {
             if (name != NULL && !has_device(set, name)) FT_TRY(add_device(set, name, error));
         }
     }
+    assert(set->device_count <= max_count);
     return FT_OK;
 }
 

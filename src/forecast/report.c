@@ -114,6 +114,7 @@ ft_status ft_result_report_begin(FILE *stream, const ft_result_style *style, ft_
 ft_status ft_result_report_add(ft_result_report *report, const ft_model_results *entry, ft_error *error) {
     report_writer *w = &report->writer;
     model_facts facts;
+    assert(entry->model != NULL && entry->results != NULL);
     FT_TRY(model_facts_compute(entry, &facts, error));
     switch (w->style.style.output) {
     case FT_TABLE:

@@ -1,4 +1,5 @@
 /* report_devices.c - devices as documents: a list, or the data sheets of some of them. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static ft_status add_device(device_list *l, const char *name, ft_error *error) {
         ft_device_free(sheet);
         return FT_OK;
     }
+    assert(sheet != NULL || set_has_device(l->set, name));
     l->names[l->count] = strdup(name);
     if (l->names[l->count] == NULL) {
         ft_device_free(sheet);
@@ -76,6 +78,7 @@ static ft_status add_devices(device_list *l, const char *const *names, uint32_t 
     for (uint32_t i = 0; count == 0 && i < trained; i++)
         FT_TRY(add_device(l, ft_predictor_set_device(l->set, i), error));
     for (uint32_t i = 0; count == 0 && i < bundled; i++) FT_TRY(add_device(l, ft_device_name_at(i), error));
+    assert(l->count <= max_count);
     return FT_OK;
 }
 

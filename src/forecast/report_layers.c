@@ -1,4 +1,5 @@
 /* report_layers.c - the kernels of a result as a table: the time of each, and the operators it fuses. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -99,6 +100,7 @@ void report_table_layers(sink *out, const ft_style *style, uint32_t top, const f
         return;
     }
     l.chosen = chosen;
+    assert(l.count <= ft_result_time(result)->part_count);
     l.has_rest = l.count < ft_result_time(result)->part_count;
     uint32_t foot = l.has_rest ? 2 : 1;
     grid_write(&(grid){.style = style,

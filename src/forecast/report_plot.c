@@ -1,5 +1,6 @@
 /* report_plot.c - results as a plot: time and memory over batch size by device (or by device alone, when there is
  * one batch), then the time of the first result by kind of kernel and by the longest kernels. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ static void find_devices(figure *f) {
         uint32_t d = 0;
         while (d < f->device_count && strcmp(f->devices[d], item->request.device) != 0) d++;
         if (d == f->device_count) f->devices[f->device_count++] = item->request.device;
+        assert(d < f->device_count && f->device_count <= f->results->count);
         f->device_of[i] = d;
         if (item->request.batch != f->results->items[0].request.batch) f->has_batches = true;
         if (f->first == NULL && ft_result_time(item)->part_count > 0 && ft_result_time(item)->value > 0)
@@ -87,6 +89,7 @@ static void batch_range(const figure *f, double *lo, double *hi) {
 static uint32_t points_of(const figure *f, const quantity *q, uint32_t device, bool *has_band) {
     uint32_t count = 0;
     *has_band = true;
+    assert(device < f->device_count);
     for (uint32_t i = 0; i < f->results->count; i++) {
         const ft_metric_result *e = q->of(&f->results->items[i]);
         double batch = (double)f->results->items[i].request.batch;
@@ -190,6 +193,7 @@ static uint32_t list_kinds(const ft_result *result, plot_row *rows) {
         rows[MAX_ROWS - 1] = (plot_row){.label = "others", .value = rest, .color = palette_at(6)};
         count = MAX_ROWS;
     }
+    assert(count <= MAX_ROWS);
     for (uint32_t i = 0; i < count; i++) put_share(&rows[i], rows[i].value, ft_result_time(result)->value);
     return count;
 }

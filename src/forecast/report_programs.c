@@ -61,12 +61,9 @@ static void put_row(const void *user, uint32_t row, grid_cell *cells) {
 
 static void write_table(sink *out, const ft_program_result *programs, uint32_t count, const ft_style *style) {
     static const grid_column columns[] = {
-        {.title = "Line", .is_right = true},
-        {.title = "Task", .is_flexible = true, .comfort = 24},
-        {.title = "Rank", .is_right = true},
-        {.title = "Time", .is_right = true},
-        {.title = "90 % interval", .is_right = true},
-        {.title = "Measured", .is_right = true, .drop = 2},
+        {.title = "Line", .is_right = true},          {.title = "Task", .is_flexible = true, .comfort = 24},
+        {.title = "Rank", .is_right = true},          {.title = "Time", .is_right = true},
+        {.title = "90 % interval", .is_right = true}, {.title = "Measured", .is_right = true, .drop = 2},
     };
     grid_write(&(grid){.style = style,
                        .columns = columns,

@@ -98,6 +98,7 @@ ft_status model_facts_compute(const ft_model_results *entry, model_facts *facts,
 static void fill_time(const ft_result *r, result_row *row) {
     const ft_metric_result *time = ft_result_time(r);
     bool has_time = !isnan(time->value);
+    assert(time->provenance <= FT_ASSUMED);
     double batch = (double)r->request.batch;
     row->time_us = time->value;
     row->time_lo_us = has_time ? time->lo : NAN;
@@ -160,6 +161,7 @@ void result_row_fill(const ft_model_results *entry, const model_facts *facts, co
 double memory_part_bytes(const ft_result *result, uint32_t index) {
     const ft_part *parts = ft_result_memory(result)->parts;
     double sum = 0;
+    assert(index < ft_result_memory(result)->part_count);
     for (uint32_t i = 0; i < ft_result_memory(result)->part_count; i++) {
         if (strcmp(parts[i].type, parts[index].type) != 0) continue;
         if (i < index) return NAN;
@@ -184,6 +186,7 @@ const char *metric_end_name(const char *metric, const char *end, char name[stati
 /* --- Kernels ------------------------------------------------------------------------------------------------- */
 
 void layer_row_fill(const ft_result *result, uint32_t index, layer_row *row) {
+    assert(index < ft_result_time(result)->part_count);
     const ft_part *part = &ft_result_time(result)->parts[index];
     *row = (layer_row){
         .index = index,

@@ -2,6 +2,7 @@
  * The lists below it are in report_table_more.c and report_layers.c.
  *
  * Facts that all results of a model share (mode, optimiser, type) stand once, above the table. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static void put_interval(grid_cell *cell, const char *metric, double lo, double 
  * "100 %" for less than all. Lists, whose columns are fixed before all rows are known, leave the share out. */
 static void put_provenance(grid_cell *cell, const ft_result *result, bool has_share) {
     const ft_metric_result *time = ft_result_time(result);
+    assert(time->provenance <= FT_ASSUMED);
     double share = time->shares[time->provenance];
     const char *name = ft_provenance_name(time->provenance);
     if (isnan(time->value))
@@ -180,6 +182,7 @@ static void write_grid(report_writer *w, const ft_model_results *entry, const mo
         if (id == COLUMN_TIME_INTERVAL && w->style.samples > 0) columns[count].drop = 1;   /* the run has its own */
         ids[count++] = (uint8_t)id;
     }
+    assert(count <= COLUMN_COUNT);
     ids[count] = COLUMN_COUNT;
     const view v = {entry, facts, &w->style.style, w->style.samples, is_list, ids};
     grid_write(&(grid){.style = &w->style.style,

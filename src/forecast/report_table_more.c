@@ -1,6 +1,7 @@
 /* report_table_more.c - the lists below the table of results: parts of the memory, other metrics, notes.
  *
  * Many results share these: equal ones are written once, with the names of their devices. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static bool same_batch(const ft_result *a, const ft_result *b) {
 /* Whether all results, or all of its batch, are like this one. */
 static bool is_shared(const ft_results *results, uint32_t index, bool of_batch, is_same *same, const void *user) {
     const ft_result *sample = &results->items[index];
+    assert(index < results->count);
     for (uint32_t i = 0; i < results->count; i++)
         if ((!of_batch || same_batch(sample, &results->items[i])) && !same(sample, &results->items[i], user))
             return false;
@@ -101,6 +103,7 @@ static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
 static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
     const memory_list *l = user;
     uint32_t index = memory_row_at(l, row);
+    assert(index != FT_NONE && l->part_count <= MAX_PARTS);
     const ft_result *result = &l->results->items[index];
     buf names = {0};
     if (!is_shared(l->results, index, true, same_memory, NULL))
@@ -140,6 +143,7 @@ static uint32_t group_parts(memory_list lists[MAX_GROUPS], const ft_results *res
         add_parts(&lists[g], &results->items[i]);
         if (g == count && lists[g].part_count > 0) count++;
     }
+    assert(count <= MAX_GROUPS);
     return count;
 }
 

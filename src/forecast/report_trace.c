@@ -3,6 +3,7 @@
  *
  * A predictor gives one time for a kernel of a training step. Here it is divided between the forward and the backward
  * pass by the work of the two, so that memory grows and shrinks at the right time. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,6 +40,7 @@ static const trace_track TRACK = {1, 1};
 static double forward_ratio(const tracer *t, const ft_part *part) {
     work_share share = work_share_of(&t->cost, part->ops, part->op_count);
     double both = share.forward + share.backward;
+    assert(share.forward >= 0 && share.backward >= 0);
     return both > 0 ? share.forward / both : 1;
 }
 
@@ -85,6 +87,7 @@ static void map_operators(tracer *t) {
 /* When an operator begins; one that is in no kernel, such as a view, begins when the one before it did. */
 static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
     if (phase == FT_PHASE_OPTIMIZER || op == FT_NONE) return t->end_us;
+    assert(op < ft_graph_op_count(t->bound));
     uint32_t k = t->kernel_of[op];
     if (k == FT_NONE) return t->now_us;
     const span *s = &t->spans[k];
@@ -172,6 +175,7 @@ static ft_status prepare(tracer *t, ft_error *error) {
 }
 
 ft_status ft_result_trace(const char *path, const ft_model_results *entry, uint32_t index, ft_error *error) {
+    assert(index < entry->results->count);
     tracer t = {.entry = entry, .result = &entry->results->items[index]};
     if (ft_result_time(t.result)->part_count == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: no times of kernels on %s: %s", path, t.result->request.device,

@@ -29,6 +29,7 @@ static ft_part whole_model(const forecast_job *job, uint32_t *ops) {
 static void set_model_bound(ft_result *out, const ft_part *parts, uint32_t count) {
     double sums[4] = {0}, total = 0;
     for (uint32_t i = 0; i < count; i++) {
+        assert(parts[i].bound <= FT_BOUND_LAUNCH);
         sums[parts[i].bound] += parts[i].value;
         total += parts[i].value;
     }
@@ -44,6 +45,7 @@ static ft_status add_bounds(forecast_job *job, ft_part *parts, uint32_t count, f
     const ft_cost_options options = job_cost_options(job);
     ft_part whole;
     part_work *work;
+    assert(count == 0 || parts != NULL);
     if (!limits_are_known(&l)) return FT_OK;
     if (count == 0) {
         uint32_t *ops = ARENA_ARRAY(memory, uint32_t, (size_t)ft_graph_op_count(job->view->bound) + 1);
@@ -87,6 +89,7 @@ static ft_status roofline_parts(forecast_job *job, const device_limits *l, ft_pa
     for (uint32_t i = 0; i < kernels->count; i++) {
         double min_s;
         work_bound(&work[i], l, &min_s);
+        assert(min_s >= 0);
         parts[i].value = min_s * 1e6;
         total_us += parts[i].value;
     }
@@ -222,15 +225,19 @@ static ft_status note_missing_data(forecast_job *job, const predictor_choice *ch
     bool is_new_device = choice->target.index == FT_NONE,
          is_other_mode = is_new_device && is_measured(job, request->device);
     if (is_new_device)
-        FT_TRY(job_note(job, error, "%s%s%s was not measured: the time is extrapolated by the data sheet",
+        FT_TRY(job_note(job, error, "no measurements of %s%s%s: the time is extrapolated by the data sheet",
                         is_other_mode ? mode_text(request->mode) : "", is_other_mode ? " on " : "", request->device));
     if (is_unmeasured)
         FT_TRY(job_note(job, error, "%s was not measured on %s: the time is extrapolated by the size of its numbers",
                         ft_dtype_name(compute_dtype(job)), request->device));
     if (choice->output.reason != NULL) FT_TRY(job_note(job, error, "%s", choice->output.reason));
-    if (choice->output.coverage_ratio < MIN_COVERAGE)
+    double uncovered_percent = 100 * (1 - choice->output.coverage_ratio);
+    if (choice->output.coverage_ratio < MIN_COVERAGE && is_new_device)
+        FT_TRY(job_note(job, error, "%.0f %% of the time comes from kernels unlike those of the training data",
+                        uncovered_percent));
+    else if (choice->output.coverage_ratio < MIN_COVERAGE)
         FT_TRY(job_note(job, error, "%.0f %% of the time is extrapolated: no kernels like these were measured on %s",
-                        100 * (1 - choice->output.coverage_ratio), request->device));
+                        uncovered_percent, request->device));
     return FT_OK;
 }
 

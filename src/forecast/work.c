@@ -81,7 +81,10 @@ bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_opt
     if (part_of == NULL || *work == NULL) return false;
     for (uint32_t i = 0; i < op_count; i++) part_of[i] = FT_NONE;
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < parts[i].op_count; j++) part_of[parts[i].ops[j]] = i;
+        for (uint32_t j = 0; j < parts[i].op_count; j++) {
+            assert(parts[i].ops[j] < op_count && part_of[parts[i].ops[j]] == FT_NONE); /* parts share no operator */
+            part_of[parts[i].ops[j]] = i;
+        }
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < parts[i].op_count; j++) {
             const ft_op *op = &ft_graph_ops(bound)[parts[i].ops[j]];
@@ -104,6 +107,7 @@ const char *ft_bound_name(ft_bound bound) {
 ft_bound work_bound(const part_work *work, const device_limits *l, double *min_s) {
     double compute = work->flops / l->flops_per_s, traffic = work->bytes / l->bytes_per_s;
     double launch = isfinite(l->launch_s) ? l->launch_s : 0;
+    assert(work->flops >= 0 && work->bytes >= 0);
     *min_s = fmax(fmax(compute, traffic), launch);
     if (!limits_are_known(l)) return FT_BOUND_UNKNOWN;
     if (launch > compute && launch > traffic) return FT_BOUND_LAUNCH;
@@ -111,6 +115,7 @@ ft_bound work_bound(const part_work *work, const device_limits *l, double *min_s
 }
 
 bool work_can_wait(const ft_device *sheet) {
+    assert(sheet != NULL);
     return strcmp(ft_device_kind(sheet), "gpu") == 0 && strncmp(ft_device_runtime(sheet), "torch", 5) == 0;
 }
 

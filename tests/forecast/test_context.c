@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include "foretell/forecast.h"
+#include "forecast/job.h"
 #include "support/onnx_model.h"
+#include "support/toy.h"
 
 /* The bundled predictors: each caches other data with the model. */
 static const char *const files[] = {"predictors/phone.ftm", "predictors/torch.ftm", "predictors/memory.ftm"};
@@ -144,8 +145,95 @@ static void results_do_not_depend_on_the_order(void **state) {
     check_all(reversed);
 }
 
+/* --- Shared data --------------------------------------------------------------------------------------------- */
+
+/* A product of 1x16 by 16xWIDTH, exported at batch 1 and not bound: with WIDTH 1, its output has one element. */
+static ft_graph *make_product(int width) {
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 16), w = toy_weight(graph, 16, width);
+    toy_finish(graph, toy_op(graph, "MatMul", x, w, FT_NONE, toy_value(graph, 1, width)), 1, 1);
+    graph->is_bound = false;
+    return graph;
+}
+
+static model_view *find_view(forecast_context *c, ft_request request) {
+    model_view *view = NULL;
+    ft_error error;
+    if (request.setting == NULL) request.setting = "";
+    if (context_find_view(c, &request, &view, &error) != FT_OK) fail_msg("%s", error.message);
+    return view;
+}
+
+/* Every batch shares the kernels of the first view, unless a tensor has one element at one of them only. */
+static void batches_share_kernels_unless_fusion_may_differ(void **state) {
+    (void)state;
+    for (int width = 1; width <= 2; width++) {
+        forecast_context c;
+        ft_graph *product = make_product(width);
+        context_init(&c, set, product, NULL);
+        const model_view *four = find_view(&c, (ft_request){.batch = 4});
+        assert_non_null(c.first);
+        assert_int_equal(ft_graph_batch(c.first->bound), 1);
+        assert_int_equal(ft_graph_batch(four->bound), 4);
+        assert_ptr_equal(four->twin, width == 1 ? NULL : c.first);
+        assert_ptr_equal(find_view(&c, (ft_request){.batch = 1, .mode = FT_TRAIN})->twin, c.first);
+        context_free(&c);
+        ft_graph_free(product);
+    }
+}
+
+static void equal_requests_share_a_view(void **state) {
+    (void)state;
+    forecast_context c;
+    ft_graph *product = make_product(8);
+    context_init(&c, set, product, NULL);
+    const ft_request request = {.batch = 2, .dtype = FT_FLOAT32, .setting = "a=1"};
+    const model_view *view = find_view(&c, request);
+    ft_request same = request, others[5] = {request, request, request, request, request};
+    same.device = "rtx-4090"; /* views are the same on all devices */
+    assert_ptr_equal(find_view(&c, same), view);
+    others[0].batch = 3;
+    others[1].dtype = FT_FLOAT16;
+    others[2].mode = FT_TRAIN;
+    others[3].optimizer = FT_ADAM;
+    others[4].setting = "a=2";
+    for (int i = 0; i < 5; i++) assert_ptr_not_equal(find_view(&c, others[i]), view);
+    for (int i = 1; i < 5; i++) assert_ptr_equal(find_view(&c, others[i])->bound, view->bound);
+    assert_ptr_equal(find_view(&c, request), view);
+    context_free(&c);
+    ft_graph_free(product);
+}
+
+static void sheets_and_rules_are_opened_once(void **state) {
+    (void)state;
+    forecast_context c;
+    const ft_device *sheet = NULL, *again = NULL;
+    const ft_rules *rules = NULL, *same = NULL;
+    context_init(&c, set, model, NULL);
+    assert_int_equal(context_find_sheet(&c, "h100-sxm", &sheet, NULL), FT_OK); /* not a device of the set */
+    assert_int_equal(context_find_sheet(&c, "h100-sxm", &again, NULL), FT_OK);
+    assert_true(sheet != NULL && sheet == again);
+    assert_int_equal(context_find_sheet(&c, "rtx4090", &sheet, NULL), FT_OK);
+    assert_int_equal(context_find_sheet(&c, "rtx-4090", &again, NULL), FT_OK);
+    assert_true(sheet == again && strcmp(ft_device_name(sheet), "rtx-4090") == 0);
+    assert_int_equal(context_find_sheet(&c, "abacus", &sheet, NULL), FT_OK);
+    assert_null(sheet);
+    assert_int_equal(context_find_rules(&c, "tflite-gpu", &rules, NULL), FT_OK);
+    assert_int_equal(context_find_rules(&c, "tflite-gpu", &same, NULL), FT_OK);
+    assert_ptr_equal(rules, same);
+    assert_string_equal(ft_rules_name(rules), "tflite-gpu");
+    assert_int_equal(context_find_rules(&c, "no-such-runtime", &rules, NULL), FT_OK);
+    assert_string_equal(ft_rules_name(rules), "torch-eager");
+    context_free(&c);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(results_do_not_depend_on_other_requests),
-                                       cmocka_unit_test(results_do_not_depend_on_the_order)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_do_not_depend_on_other_requests),
+        cmocka_unit_test(results_do_not_depend_on_the_order),
+        cmocka_unit_test(batches_share_kernels_unless_fusion_may_differ),
+        cmocka_unit_test(equal_requests_share_a_view),
+        cmocka_unit_test(sheets_and_rules_are_opened_once),
+    };
+    return cmocka_run_group_tests_name("forecast/context", tests, set_up, tear_down);
 }

@@ -271,6 +271,102 @@ static void out_of_memory_is_an_error(void **state) {
     }
 }
 
+/* --- Bounds -------------------------------------------------------------------------------------------------- */
+
+/* A product of 512x512 weights and an activation; at batch 512: 2 * 512^3 FLOPs over 12 * 512^2 bytes, 85 FLOPs a byte,
+ * where the data sheet of the Adreno 640 has 26. The activation alone would be bound by memory. */
+static void large_product_is_bound_by_compute(void **state) {
+    (void)state;
+    ft_graph *saved = model;
+    model = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(model, 1, 512), w = toy_weight(model, 512, 512);
+    uint32_t product = toy_op(model, "MatMul", x, w, FT_NONE, toy_value(model, 1, 512));
+    toy_finish(model, toy_op(model, "Relu", product, FT_NONE, FT_NONE, toy_value(model, 1, 512)), 1, 1);
+    model->is_bound = false;
+    ft_results results = predict((ft_request){.device = "adreno-640", .batch = 512});
+    assert_int_equal(ft_result_time(&results.items[0])->part_count, 0);
+    assert_int_equal(results.items[0].bound, FT_BOUND_COMPUTE);
+    assert_true(results.items[0].bound_ratio == 1);
+    ft_results_free(&results);
+    ft_graph_free(model);
+    model = saved;
+}
+
+static ft_predictor_set *open_times(const char *path, float start, float slope) {
+    ft_predictor_set *opened = NULL;
+    flops_file_write(path, "time_us", start, slope);
+    assert_int_equal(ft_predictor_set_open(&path, 1, &opened, NULL), FT_OK);
+    return opened;
+}
+
+/* However short. */
+static void time_below_a_microsecond_has_a_bound(void **state) {
+    (void)state;
+    ft_predictor_set *saved = set;
+    set = open_times("short.ftm", 0.5F, 0);
+    ft_results results = predict((ft_request){.device = "adreno-640"});
+    assert_true(ft_result_time(&results.items[0])->value == 0.5);
+    assert_int_equal(results.items[0].bound, FT_BOUND_MEMORY);
+    assert_true(results.items[0].bound_ratio == 1);
+    ft_results_free(&results);
+    ft_predictor_set_free(set);
+    set = saved;
+}
+
+/* The roofline of a data sheet of 1000 FLOPs and 100 bytes a second, by kernel. Eager PyTorch runs the product alone:
+ * 2 * 128 FLOPs in 0.256 s, 4 * (16 + 128 + 8) bytes in 6.08 s; and the activation: 64 bytes in 0.64 s. */
+static void roofline_is_that_of_the_data_sheet(void **state) {
+    (void)state;
+    FILE *file = fopen("slow.json", "w");
+    assert_non_null(file);
+    fputs("{\"foretell_device\": 1, \"name\": \"slow\", \"kind\": \"cpu\", \"runtime\": \"torch-eager\", "
+          "\"peak_float32_flops\": 1000, \"bandwidth_bytes_per_s\": 100}",
+          file);
+    assert_int_equal(fclose(file), 0);
+    ft_device *sheet = NULL;
+    ft_error error;
+    if (ft_device_open("slow.json", &sheet, &error) != FT_OK) fail_msg("%s", error.message);
+    ft_results results = predict((ft_request){.sheet = sheet});
+    const ft_result *result = &results.items[0];
+    const ft_metric_result *time = ft_result_time(result);
+    assert_string_equal(time->predictor, "roofline");
+    assert_int_equal(result->request.dtype, FT_FLOAT32);
+    assert_int_equal(time->part_count, 2);
+    assert_true(fabs(time->parts[0].value - 6.08e6) < 1 && fabs(time->parts[1].value - 0.64e6) < 1);
+    assert_true(fabs(time->value - 6.72e6) < 1);
+    assert_int_equal(time->parts[0].bound, FT_BOUND_MEMORY);
+    assert_true(time->shares[FT_ASSUMED] == 1 && isnan(time->lo));
+    ft_results_free(&results);
+    ft_device_free(sheet);
+}
+
+/* --- Types --------------------------------------------------------------------------------------------------- */
+
+/* Two products of one sample, with `quantised` MACs in int8 and `plain` in float32. */
+static ft_provenance provenance_of(int quantised, int plain) {
+    ft_graph *saved = model;
+    model = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(model, 1, 1), w = toy_tensor(model, FT_CONSTANT, FT_INT8, 1, quantised, TOY_END);
+    uint32_t v = toy_weight(model, 1, plain);
+    uint32_t y = toy_op(model, "MatMul", x, w, FT_NONE, toy_value(model, 1, quantised));
+    assert_int_equal(graph_add_output(model, y, NULL), FT_OK);
+    toy_finish(model, toy_op(model, "MatMul", x, v, FT_NONE, toy_value(model, 1, plain)), 1, 1);
+    model->is_bound = false;
+    ft_results results = predict((ft_request){.device = "adreno-640"});
+    ft_provenance provenance = ft_result_time(&results.items[0])->provenance;
+    ft_results_free(&results);
+    ft_graph_free(model);
+    model = saved;
+    return provenance;
+}
+
+static void type_is_that_of_more_than_half_of_the_macs(void **state) {
+    (void)state;
+    assert_int_equal(provenance_of(2, 1), FT_EXTRAPOLATED); /* int8 was not measured */
+    assert_int_equal(provenance_of(2, 2), FT_LEARNED);
+    assert_int_equal(provenance_of(1, 2), FT_LEARNED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trained_device_is_learned),
@@ -284,6 +380,10 @@ int main(void) {
         cmocka_unit_test(requests_together_are_as_alone),
         cmocka_unit_test(invalid_requests_are_errors),
         cmocka_unit_test(out_of_memory_is_an_error),
+        cmocka_unit_test(large_product_is_bound_by_compute),
+        cmocka_unit_test(time_below_a_microsecond_has_a_bound),
+        cmocka_unit_test(roofline_is_that_of_the_data_sheet),
+        cmocka_unit_test(type_is_that_of_more_than_half_of_the_macs),
     };
     return cmocka_run_group_tests_name("forecast/forecast", tests, set_up, tear_down);
 }

@@ -108,6 +108,21 @@ static void check_not_learned(const ft_request *request, const ft_metric_result 
                  m->shares[FT_LEARNED]);
 }
 
+static bool has_note(const ft_result *result, const char *part) {
+    for (uint32_t i = 0; i < result->note_count; i++)
+        if (strstr(result->notes[i], part) != NULL) return true;
+    return false;
+}
+
+static void expect_note(const ft_request *request, const char *present, const char *absent) {
+    ft_results results = {0};
+    ft_error error;
+    if (ft_predict(set, model, NULL, request, 1, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    if (!has_note(&results.items[0], present)) fail_msg("no note has '%s'", present);
+    if (has_note(&results.items[0], absent)) fail_msg("a note has '%s'", absent);
+    ft_results_free(&results);
+}
+
 static void write_sheet(const char *path, const char *runtime) {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -130,8 +145,17 @@ static void nothing_is_learned_on_an_imaginary_gpu(void **state) {
         if (ft_device_open("imaginary.json", &sheet, &error) != FT_OK) fail_msg("%s", error.message);
         assert_int_equal(check_device((ft_request){.sheet = sheet}, check_not_learned), 4);
         assert_int_equal(check_device((ft_request){.sheet = sheet, .dtype = FT_FLOAT32}, check_not_learned), 4);
+        expect_note(&(ft_request){.sheet = sheet}, "no measurements of imaginary-9000", "measured on imaginary-9000");
         ft_device_free(sheet);
     }
+}
+
+/* A device that was measured in the other mode only. */
+static void notes_name_the_mode_without_measurements(void **state) {
+    (void)state;
+    expect_note(&(ft_request){.device = "adreno-640", .mode = FT_TRAIN}, "no measurements of training on adreno-640",
+                "of adreno-640");
+    expect_note(&(ft_request){.device = "rtx-4090"}, "", "no measurements");
 }
 
 /* Bundled data sheets of devices that no predictor of times was trained on. */
@@ -156,6 +180,7 @@ int main(void) {
         cmocka_unit_test(shares_add_up_on_every_bundled_device),
         cmocka_unit_test(nothing_is_learned_on_an_imaginary_gpu),
         cmocka_unit_test(nothing_is_learned_on_devices_without_measurements),
+        cmocka_unit_test(notes_name_the_mode_without_measurements),
     };
     return cmocka_run_group_tests_name("forecast/provenance", tests, set_up, tear_down);
 }
