@@ -176,7 +176,7 @@ static void write_grid(report_writer *w, const ft_model_results *entry, const mo
         if (id == COLUMN_TYPE && !is_list && has_one_type(entry->results)) continue;
         if ((id == COLUMN_RUN || id == COLUMN_RUN_INTERVAL) && w->style.samples == 0) continue;
         columns[count] = all_columns[id];
-        if (is_list && id == COLUMN_MODEL) /* as wide as there is room, since the models to come are not known yet */
+        if (is_list && id == COLUMN_MODEL) /* as wide as the page allows: later models may have longer names */
             columns[count].min_width = w->style.style.width;
         if (is_list && id == COLUMN_PROVENANCE) columns[count].min_width = MAX_PROVENANCE; /* for the same reason */
         if (id == COLUMN_TIME_INTERVAL && w->style.samples > 0) columns[count].drop = 1;   /* the run has its own */

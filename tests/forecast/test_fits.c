@@ -27,7 +27,9 @@ static void interval_decides_whether_it_fits(void **state) {
     assert_int_equal(ft_result_fit(&result, 121), FT_FITS);
     assert_int_equal(ft_result_fit(&result, 110), FT_FIT_UNCERTAIN);
     assert_int_equal(ft_result_fit(&result, 82), FT_FITS_NOT);
+    assert_int_equal(ft_result_fit(&result, NAN), FT_FIT_UNCERTAIN); /* unknown free memory */
     assert_string_equal(ft_fit_name(FT_FIT_UNCERTAIN), "uncertain");
+    assert_string_equal(ft_fit_name((ft_fit)7), "unknown");
 }
 
 /* A product of 1x16 by 16x8: 512 bytes of weights; the memory predictor has 1000 + FLOPs, of which 256 a sample. */
@@ -52,6 +54,13 @@ static void max_batch_is_that_of_the_formula(void **state) {
         assert_int_equal(found.certain, (int64_t)fmin(40, fmax(0, certain)));
         assert_int_equal(found.possible, (int64_t)fmin(40, fmax(0, possible)));
     }
+    /* The result carries the limits of the search; without a limit the formula alone counts. */
+    const ft_batch_search unlimited = {.free_bytes = 60000, .max_batch = INT64_MAX};
+    assert_int_equal(ft_max_batch(set, model, NULL, &request, &unlimited, &found, &error), FT_OK);
+    assert_true(found.certain == 113 && found.possible == 464);
+    assert_true(found.free_bytes == 60000 && found.max_batch == INT64_MAX);
+    assert_int_equal(ft_max_batch(set, model, NULL, &request, &(ft_batch_search){1e9, 1}, &found, &error), FT_OK);
+    assert_true(found.certain == 1 && found.possible == 1);
     assert_int_equal(ft_max_batch(set, model, NULL, &request, &(ft_batch_search){1e9, 0}, &found, &error),
                      FT_ERR_USAGE);
     ft_graph_free(model);

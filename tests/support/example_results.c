@@ -1,3 +1,4 @@
+/* example_results.c - results written by hand, for the tests of reports. */
 #include "support/example_results.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* flops_file.c - writes predictor files of the simplest family. */
 #include "support/flops_file.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* flow_csv.c - flows parsed from CSV, or random. */
 #include "support/flow_csv.h"
 
 #include <setjmp.h>

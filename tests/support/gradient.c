@@ -1,3 +1,4 @@
+/* gradient.c - gradients of the tape compared with finite differences. */
 #include "support/gradient.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* npu_model.c - small quantised networks and their estimates on an NPU. */
 #include "support/npu_model.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* onnx_model.c - ONNX models for tests. */
 #include "support/onnx_model.h"
 
 #include <stdio.h>

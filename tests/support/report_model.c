@@ -1,3 +1,4 @@
+/* report_model.c - a small model with awkward names, and reports on it. */
 #include "support/report_model.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* small_set.c - small data sets for tests. */
 #include "support/small_set.h"
 
 #include <math.h>
