@@ -22,7 +22,7 @@ typedef struct step_context {
 
 /* Fails with the number and tag of the step before the message. */
 ft_status steps_fail(const step_context *s, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
-/* As in base/error.h: tells an analyser that sees one file that a failure never returns FT_OK. */
+/* As in base/error.h: shows the static analyser, which reads one file at a time, that a failure never returns FT_OK. */
 #ifdef __clang_analyzer__
 #define steps_fail(s, status, ...) ((void)(steps_fail)((s), (status), __VA_ARGS__), (status))
 #endif

@@ -29,7 +29,7 @@ static ft_status fail(const template_context *a, ft_status status, const char *f
     return ft_fail(a->error, status, "template %s: %s", a->t->name, text);
 }
 
-/* As in base/error.h: tells a static analyser that a failure never returns FT_OK. */
+/* As in base/error.h: shows the static analyser that a failure never returns FT_OK. */
 #ifdef __clang_analyzer__
 #define fail(a, status, ...) ((void)(fail)((a), (status), __VA_ARGS__), (status))
 #endif

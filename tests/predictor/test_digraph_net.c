@@ -1,4 +1,4 @@
-/* The networks of digraph beside PyTorch. tests/predictor/reference/digraph.py made the numbers and tells what is in
+/* The networks of digraph beside PyTorch. tests/predictor/reference/digraph.py made the numbers and describes
  * the file. */
 #include <math.h>
 #include <setjmp.h>

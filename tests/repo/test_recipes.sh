@@ -42,8 +42,8 @@ compile_changed() { # page
         "$root/scripts/embed" device devices/*.json >obj/device.c && $command -Wno-error -c obj/device.c -o obj/device.o || return 1
         objects+=(obj/device.o)
     fi
-    for file in "$root/$build"/obj/cli/*.o; do
-        [ -e "obj/cli_$(basename "$file" .o).c.o" ] || kept+=("$file")
+    for file in cli/*.c; do
+        [ -e "obj/${file//\//_}.o" ] || kept+=("$root/$build/obj/${file%.c}.o")
     done
     # shellcheck disable=SC2046,SC2086  # flags are words
     ${COMPILE:-cc} -o foretell "${objects[@]}" "${kept[@]}" "$root/$build/libforetell.a" \
