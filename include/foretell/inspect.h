@@ -1,8 +1,8 @@
-/* inspect.h - the whole of what foretell can say of a model without a device, as text for people and programs.
+/* inspect.h - reports on models without a device: operators, costs and memory, as table, JSON or CSV.
  *
  * A report is one document about any number of models. Each model is written when it is added and then forgotten,
- * so a report over thousands of files takes the memory of one. Tables are for people (rounded, fitted to a width);
- * JSON and CSV hold exact values. All three are made from the same facts. docs/inspect.md explains every field. */
+ * so a report over thousands of files needs the memory of one. Tables are rounded and fitted to a width; JSON and CSV
+ * hold exact values. All three are made from the same facts. docs/inspect.md explains every field. */
 #ifndef FORETELL_INSPECT_H
 #define FORETELL_INSPECT_H
 
@@ -48,7 +48,7 @@ typedef enum ft_output {
 FT_API const char *ft_output_name(ft_output output);
 FT_API bool ft_output_parse(const char *text, ft_output *output);
 
-/* How a document looks. */
+/* Format and look of a document. */
 typedef struct ft_style {
     ft_output output;
     uint32_t width; /* of tables, in columns */
@@ -62,11 +62,11 @@ FT_API ft_style ft_style_default(void);
 typedef struct ft_inspect_options {
     ft_style style;
     ft_binding binding;
-    ft_cost_options cost;  /* mode is ignored: both inference and training are reported */
+    ft_cost_options cost;  /* mode is ignored: inference and training are both reported */
     const ft_rules *rules; /* list kernels; NULL: do not */
     bool has_nodes;        /* list operators */
-    bool is_list;          /* tables: one line a model, instead of all there is to say of it */
-    uint32_t top;          /* the longest that the lists of a model may be, 0 = all */
+    bool is_list;          /* tables: one line a model instead of the full report */
+    uint32_t top;          /* maximum length of the lists of a model; 0: all */
     ft_sort sort;
 } ft_inspect_options;
 
@@ -82,11 +82,10 @@ FT_API void ft_report_bind(ft_report *report, const ft_binding *binding);
 /* `file` is what the report calls the model; `graph` is as read, not bound. Writes nothing of a model that fails,
  * unless it is the stream (FT_ERR_IO) or memory (FT_ERR_NOMEM) that does. */
 FT_API ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error);
-/* Writes what is still missing, flushes, and says whether everything reached the stream. Frees the report; NULL is
- * fine. */
+/* Ends the document, flushes it, and returns the first error of the stream. Frees the report; NULL is fine. */
 FT_API ft_status ft_report_end(ft_report *report, ft_error *error);
 
-/* What foretell knows, as documents of the same three kinds. */
+/* Lists of what foretell supports, as table, JSON or CSV. */
 FT_API ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error *error);
 /* `format`: only operators that it has, spelled its way; FT_FORMAT_UNKNOWN: the whole table. */
 FT_API ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error);

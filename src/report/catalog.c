@@ -1,5 +1,4 @@
-/* catalog.c - what foretell knows, as documents: the formats it reads, its operators, its runtimes, its
- * families of predictors.
+/* catalog.c - lists of formats, operators, runtimes and predictor families, as documents.
  *
  * Each is a list of rows of text, so one writer serves all of them. */
 #include <stdio.h>
@@ -23,7 +22,7 @@ typedef struct catalog {
     const char *(*cell)(const struct catalog *c, uint32_t row, uint32_t column);
     const ft_style *style;
     ft_format format; /* of operators: FT_FORMAT_UNKNOWN for all */
-    buf *scratch;     /* for cells that have to be put together */
+    buf *scratch;     /* for cells that are composed */
 } catalog;
 
 /* --- Writing ------------------------------------------------------------------------------------------------- */
@@ -137,7 +136,7 @@ static const char *format_cell(const catalog *c, uint32_t row, uint32_t column) 
 ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error *error) {
     static const catalog_column columns[] = {
         {"name", "Format", false},
-        {"text", "What it is", false},
+        {"text", "Description", false},
         {"extensions", "Usual names", true},
         {"recognised_by", "Recognised by", false},
     };
@@ -219,7 +218,7 @@ static const char *runtime_cell(const catalog *c, uint32_t row, uint32_t column)
 }
 
 ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *error) {
-    static const catalog_column columns[] = {{"name", "Runtime", false}, {"text", "What it does", false}};
+    static const catalog_column columns[] = {{"name", "Runtime", false}, {"text", "Description", false}};
     return write_catalog(
         stream,
         &(catalog){
@@ -303,7 +302,7 @@ static ft_status families_json(FILE *stream, ft_error *error) {
 }
 
 ft_status ft_report_families(FILE *stream, const ft_style *style, ft_error *error) {
-    static const catalog_column columns[] = {{"name", "Family", false}, {"text", "What it does", false}};
+    static const catalog_column columns[] = {{"name", "Family", false}, {"text", "Description", false}};
     if (style->output == FT_JSON) return families_json(stream, error);
     return write_catalog(
         stream,

@@ -1,15 +1,15 @@
 /* csv.c - facts as CSV (RFC 4180, LF line ends): one row a model, or one row an operator or kernel when those are
- * asked for. The columns are those of fields.c, after the ones that say which model it is. */
+ * listed. The columns are those of fields.c, after the ones that name the model. */
 #include "report/fields.h"
 #include "report/write.h"
 
-/* What the rows are about. Nodes win over kernels: the command refuses to ask for both. */
+/* Fields of a row. Nodes win over kernels; ft_report_begin refuses both. */
 static const field *row_fields(const ft_inspect_options *options) {
     if (options->has_nodes) return node_fields;
     return options->rules != NULL ? kernel_fields : summary_fields;
 }
 
-/* A row of a list has a name of its own, and the model's is then "model". */
+/* Rows of lists have a "name" of their own: the model is then "model". */
 void report_csv_begin(writer *w) {
     const field *fields = row_fields(w->options);
     buf *out = &w->out.text;

@@ -1,4 +1,4 @@
-/* dataset.c - how much a data set holds: counts and ranges by device, family and metric.
+/* dataset.c - overview of a data set: counts and ranges by device, family and metric.
  *
  * All values are listed with their group and sorted once; a group is then a run of them, and its median in the middle.
  * Every value is listed twice, for its family and for the family "all". */
@@ -24,7 +24,7 @@ typedef struct entry {
 typedef struct group {
     uint32_t device, family, metric;
     uint32_t count;
-    double least, median, most;
+    double min, median, max;
 } group;
 
 typedef struct family_count {
@@ -57,7 +57,7 @@ static bool number_of(map *m, const char ***list, uint32_t *count, const char *t
     return true;
 }
 
-/* Finds out which devices and families there are, and where each record belongs. */
+/* Lists devices and families, and assigns each record to its group. */
 static place *find_places(overview *o) {
     uint32_t count = ft_dataset_record_count(o->data);
     const ft_record *records = ft_dataset_records(o->data);
@@ -93,8 +93,8 @@ static bool is_same_group(const entry *x, const entry *y) {
 static void add_group(overview *o, const entry *first, uint32_t count) {
     group *g = &o->groups[o->group_count++];
     *g = (group){.device = first->device, .family = first->family, .metric = first->metric, .count = count};
-    g->least = first->value;
-    g->most = first[count - 1].value;
+    g->min = first->value;
+    g->max = first[count - 1].value;
     g->median = count % 2 != 0 ? first[count / 2].value : (first[count / 2 - 1].value + first[count / 2].value) / 2;
 }
 
@@ -154,7 +154,7 @@ static void device_row(const void *user, uint32_t row, grid_cell *cells) {
     const overview *o = user;
     const group *g = &o->groups[o->shown[row]];
     const char *metric = ft_dataset_metric_name(o->data, g->metric);
-    const double values[] = {g->least, g->median, g->most};
+    const double values[] = {g->min, g->median, g->max};
     put(o, &cells[0], o->devices[g->device]);
     put(o, &cells[1], metric);
     snprintf(cells[2].text, sizeof cells[2].text, "%u", g->count);
@@ -164,8 +164,8 @@ static void device_row(const void *user, uint32_t row, grid_cell *cells) {
 static void write_devices(const overview *o, sink *out) {
     static const grid_column columns[] = {
         {.title = "Device", .is_flexible = true}, {.title = "Metric", .is_flexible = true},
-        {.title = "Records", .is_right = true},   {.title = "Smallest", .is_right = true, .drop = 1},
-        {.title = "Median", .is_right = true},    {.title = "Largest", .is_right = true, .drop = 2},
+        {.title = "Records", .is_right = true},   {.title = "Min", .is_right = true, .drop = 1},
+        {.title = "Median", .is_right = true},    {.title = "Max", .is_right = true, .drop = 2},
     };
     grid_write(&(grid){.style = o->style,
                        .columns = columns,
@@ -228,9 +228,9 @@ static void json_groups(const overview *o, json_writer *j) {
         jsonw_pair_string(j, "family", o->families[g->family]);
         jsonw_pair_string(j, "metric", ft_dataset_metric_name(o->data, g->metric));
         jsonw_pair_uint(j, "n", g->count);
-        jsonw_pair_double(j, "min", g->least);
+        jsonw_pair_double(j, "min", g->min);
         jsonw_pair_double(j, "median", g->median);
-        jsonw_pair_double(j, "max", g->most);
+        jsonw_pair_double(j, "max", g->max);
         jsonw_close(j);
     }
     jsonw_close(j);
@@ -263,7 +263,7 @@ static void write_csv(const overview *o, sink *out) {
     buf_text(&out->text, "device,family,metric,n,min,median,max\n");
     for (uint32_t i = 0; i < o->group_count; i++) {
         const group *g = &o->groups[i];
-        const double values[] = {g->least, g->median, g->most};
+        const double values[] = {g->min, g->median, g->max};
         csv_cell(&out->text, o->devices[g->device]);
         buf_char(&out->text, ',');
         csv_cell(&out->text, o->families[g->family]);

@@ -1,4 +1,4 @@
-/* facts.h - everything a report says of one model, in plain values.
+/* facts.h - the contents of a report on one model, in plain values.
  *
  * facts_gather() computes it once; table.c, json.c and csv.c only write it down, so that they cannot disagree. Rows of
  * operators and kernels are made one at a time (facts_node, facts_kernel): a list of two million would not fit
@@ -15,7 +15,7 @@
 
 typedef struct summary_facts {
     uint64_t op_count;        /* operators that run: sub-graphs and functions inlined, folded ones left out */
-    uint64_t folded_op_count; /* operators whose results are known before the model runs */
+    uint64_t folded_op_count; /* constant-folded operators */
     uint64_t op_type_count;
     uint64_t open_op_count; /* operators whose cost depends on an open dimension: not in the sums below */
 
@@ -48,13 +48,13 @@ typedef struct summary_facts {
 
     uint64_t batch, exported_batch;
     bool is_scaled;
-    const char *dtype; /* as asked for; NULL: as in the file */
+    const char *dtype; /* of --dtype; NULL: as in the file */
     const char *optimizer;
     bool is_mixed;
 
     const char *runtime; /* whose kernels are listed; NULL: none */
     uint64_t kernel_count;
-    uint64_t kernel_moved_bytes; /* by all kernels: less than moved_bytes by what stays inside them */
+    uint64_t kernel_moved_bytes; /* by all kernels: less than moved_bytes by the bytes that stay inside them */
 } summary_facts;
 
 /* One type of operator, as the file spells it. */
@@ -69,7 +69,7 @@ typedef struct type_facts {
     uint64_t estimated_count;
     uint64_t open_count;     /* operators whose cost is not in the sums */
     uint8_t open;            /* OPEN_ bits of these operators */
-    double share_ratio;      /* of what the table is sorted by (facts.share_of) */
+    double share_ratio;      /* of the total of the sort key (facts.share_of) */
     double cumulative_ratio; /* of this and all types before it */
     bool is_known;
 } type_facts;
@@ -138,7 +138,7 @@ typedef struct facts {
     summary_facts summary;
     const type_facts *types; /* sorted; all of them */
     uint32_t type_count;
-    uint32_t type_shown; /* the first so many are listed */
+    uint32_t type_shown; /* number that is listed */
     const char *share_of;
     uint8_t all_open; /* OPEN_ bits of all operators */
     const estimate_facts *estimates;
@@ -148,7 +148,7 @@ typedef struct facts {
     const open_facts *open;
     uint32_t open_count;
     const uint8_t *op_open; /* per operator: the OPEN_ bits of what depends on an open dimension; NULL: nothing does */
-    const uint32_t *node_order; /* operators that run, sorted; NULL when not asked for */
+    const uint32_t *node_order; /* operators that run, sorted; NULL: not listed */
     uint32_t node_count, node_shown;
     const uint32_t *kernel_order;
     uint32_t kernel_count, kernel_shown;

@@ -1,9 +1,9 @@
 /* grid.h - text in columns that fit a width.
  *
- * Rows are asked for twice, once to learn how wide the columns have to be and once to write them, so a grid of any
- * length takes no memory. What does not fit gives way in this order: columns that may be dropped go, the one with the
- * highest `drop` first, until the names have room; then flexible columns are shortened in the middle of their text, or
- * continue in the next line when they wrap. */
+ * Rows are read twice, once to measure the columns and once to write them, so a grid of any length needs no memory.
+ * When the width is too small, space is gained in this order: columns that may be dropped go, the one with the highest
+ * `drop` first, until the names have room; then flexible columns are shortened in the middle of their text, or continue
+ * in the next line when they wrap. */
 #ifndef REPORT_GRID_H
 #define REPORT_GRID_H
 
@@ -19,7 +19,7 @@ typedef struct grid_column {
     const char *title;
     bool is_right;      /* numbers */
     bool is_flexible;   /* names and shapes: may be shortened, */
-    bool is_distinct;   /* but two texts never to the same one: the second goes on in the next line, */
+    bool is_distinct;   /* but two texts never to the same one: the second continues in the next line, */
     bool wraps;         /* as all of them do here: sentences */
     uint8_t drop;       /* 0: a column that decides (name, time, interval, memory): never dropped */
     uint32_t min_width; /* as wide as this even when its text is shorter: for grids that come row by row */
@@ -41,7 +41,7 @@ typedef struct grid {
     grid_row *row;
     const void *user;
     uint32_t row_count;
-    uint32_t foot_count; /* the last so many rows are totals, set off by a line */
+    uint32_t foot_count; /* the last foot_count rows are totals, below a line */
     bool has_no_heading;
 } grid;
 
@@ -52,7 +52,7 @@ void grid_write(const grid *g, sink *out);
 /* Copies text of unknown origin: control characters, bytes that are not UTF-8 and (without has_utf8) characters
  * beyond ASCII become '?'. When it takes more than `columns`, its middle gives way to an ellipsis. */
 void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
-/* The bytes of a clean text that go in a line of so many columns, cut between words when that is possible. */
+/* The bytes of a clean text that fit in a line of `columns`, cut between words when that is possible. */
 size_t text_wrap(const char *text, uint32_t columns);
 /* Columns that a (clean) text takes on a terminal. */
 uint32_t text_columns(const char *text);

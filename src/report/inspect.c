@@ -1,5 +1,5 @@
-/* inspect.c - gathers the facts of one model: binds it and asks cost/ for work and memory. Its lists are in
- * inspect_lists.c.
+/* inspect.c - the facts of one model: binds it and computes work and memory with cost/. Its lists are in
+ * inspect_lists.c, open dimensions in inspect_open.c.
  *
  * Every number comes from cost/; here they are only added up, named and put in order. Inference and training are
  * computed side by side: "forward" figures are those of inference. */

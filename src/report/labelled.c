@@ -10,7 +10,7 @@ typedef struct view {
 } view;
 
 buf *labelled_add(labelled *l, const char *label) {
-    assert(l->count < LABELLED_MOST);
+    assert(l->count < LABELLED_MAX_LINES);
     l->lines[l->count].label = label;
     return &l->lines[l->count++].text;
 }

@@ -5,20 +5,20 @@
 #include "foretell/inspect.h"
 #include "report/sink.h"
 
-enum { LABELLED_MOST = 24 };
+enum { LABELLED_MAX_LINES = 24 };
 
 /* Begins as {0}. */
 typedef struct labelled {
     struct {
-        const char *label; /* "": the text goes on below the one before */
+        const char *label; /* "": continues the line before */
         buf text;
-    } lines[LABELLED_MOST];
+    } lines[LABELLED_MAX_LINES];
     uint32_t count;
 } labelled;
 
 /* The text of a new line, to write to. */
 buf *labelled_add(labelled *l, const char *label);
-/* Texts that are too long go on in the next line. Nothing is left in it. */
+/* Wraps texts that are too long. Frees the lines. */
 void labelled_write(labelled *l, const ft_style *style, uint32_t indent, sink *out);
 
 #endif

@@ -163,7 +163,8 @@ void axis_counts(plot_axis *axis, double hi, uint32_t about) {
     for (uint32_t i = 0; i < AXIS_MAX_TICKS && i * step <= axis->hi; i++) add_tick(axis, i * step);
 }
 
-/* Ticks at 10^k times each of `factors`, for every `stride`-th k; how many there are, added or only counted. */
+/* Ticks at 10^k times each of `factors`, for every `stride`-th k. Returns their number; they are added unless only
+ * counted. */
 static uint32_t log_ticks(plot_axis *axis, const double *factors, uint32_t factor_count, int stride, bool is_dry) {
     uint32_t count = 0;
     int first = (int)floor(log10(axis->lo)) - 1, last = (int)ceil(log10(axis->hi));
@@ -182,16 +183,16 @@ static uint32_t log_ticks(plot_axis *axis, const double *factors, uint32_t facto
 /* The finest ticks that there is room for: 1-2-5, 1-3, powers of ten, some of them. */
 static void add_log_ticks(plot_axis *axis, uint32_t about) {
     static const double fine[] = {1, 2, 5}, coarse[] = {1, 3};
-    uint32_t most = about + 1 < AXIS_MAX_TICKS ? about + 1 : AXIS_MAX_TICKS;
+    uint32_t max = about + 1 < AXIS_MAX_TICKS ? about + 1 : AXIS_MAX_TICKS;
     uint32_t fine_count = log_ticks(axis, fine, 3, 1, true), decades = log_ticks(axis, fine, 1, 1, true);
     if (fine_count < 3)
         add_linear_ticks(axis, about);
-    else if (fine_count <= most)
+    else if (fine_count <= max)
         log_ticks(axis, fine, 3, 1, false);
-    else if (log_ticks(axis, coarse, 2, 1, true) <= most)
+    else if (log_ticks(axis, coarse, 2, 1, true) <= max)
         log_ticks(axis, coarse, 2, 1, false);
     else
-        log_ticks(axis, fine, 1, (int)((decades + most - 1) / most), false);
+        log_ticks(axis, fine, 1, (int)((decades + max - 1) / max), false);
 }
 
 void axis_log(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit unit) {

@@ -1,4 +1,4 @@
-/* plot_axis.h - where values go on an axis, and which of them are written beside it. Arithmetic only: plot_chart.h
+/* plot_axis.h - positions of values on an axis, and its tick labels. Arithmetic only: plot_chart.h
  * draws.
  *
  * Ticks stand at 1-2-5 steps, on long logarithmic axes at powers of ten, whichever gives a handful of them. */
@@ -44,7 +44,7 @@ void axis_log(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit u
 /* A linear axis that ends at ticks, and at zero when it begins there: for counts. */
 void axis_counts(plot_axis *axis, double hi, uint32_t about);
 
-/* 0 at the beginning of the axis, 1 at its end; beyond for what is outside. */
+/* 0 at the beginning of the axis, 1 at its end; beyond for values outside. */
 double axis_place(const plot_axis *axis, double value);
 
 /* Three digits at most, a prefix when the unit has a symbol, no locale. */

@@ -155,7 +155,7 @@ mark_style mark_style_at(uint32_t index, double size) {
     return (mark_style){.color = shade(palette_at(index), round), .shape = round, .size = size};
 }
 
-/* Adds a mark to the path. Dots are lines of no length with round ends: the shortest that an SVG can say. */
+/* Adds a mark to the path. Dots are lines of no length with round ends, which is shortest in SVG. */
 static void add_mark(canvas *page, const mark_style *style, plot_point at) {
     double half = style->size / 2;
     switch (style->shape) {
@@ -230,4 +230,49 @@ double legend_draw(canvas *page, double left, double top, double width, const le
     }
     uint32_t rows = (count + columns - 1) / columns;
     return line * rows;
+}
+
+/* --- Boxes ---------------------------------------------------------------------------------------------------- */
+
+static double box_x(const chart *c, double value) {
+    double place = axis_place(&c->x, value);
+    return c->left + c->width * (place < 0 ? 0 : place > 1 ? 1 : place);
+}
+
+static void draw_box_line(const chart *c, double from, double to, double y, ink color, double width) {
+    canvas_move_to(c->page, from, y);
+    canvas_line_to(c->page, to, y);
+    canvas_ink(c->page, color);
+    canvas_stroke(c->page, width);
+}
+
+static void draw_box_end(const chart *c, double x, double y, double half, ink color, double width) {
+    canvas_move_to(c->page, x, y - half);
+    canvas_line_to(c->page, x, y + half);
+    canvas_ink(c->page, color);
+    canvas_stroke(c->page, width);
+}
+
+void chart_box(const chart *c, double y, double height, const plot_box *box, ink color) {
+    double middle = c->top + y, half = height / 2;
+    canvas_save(c->page);
+    canvas_line_caps(c->page, CAPS_FLAT);
+    draw_box_line(c, box_x(c, box->min), box_x(c, box->max), middle, ink_faded(color, 0.55), 1);
+    draw_box_end(c, box_x(c, box->min), middle, half * 0.45, ink_faded(color, 0.55), 1);
+    draw_box_end(c, box_x(c, box->max), middle, half * 0.45, ink_faded(color, 0.55), 1);
+    draw_box_line(c, box_x(c, box->low), box_x(c, box->high), middle, color, 2.4);
+    double from = box_x(c, box->from), to = box_x(c, box->to);
+    if (to - from < 2) { /* all the same: still to be seen */
+        from -= 1;
+        to += 1;
+    }
+    canvas_rectangle(c->page, from, middle - half, to - from, height);
+    canvas_ink(c->page, (ink){1, 1, 1, 1});
+    canvas_fill_and_keep_path(c->page);
+    canvas_ink(c->page, ink_faded(color, 0.45));
+    canvas_fill_and_keep_path(c->page);
+    canvas_ink(c->page, color);
+    canvas_stroke(c->page, 1);
+    draw_box_end(c, box_x(c, box->middle), middle, half, INK_TEXT, 2);
+    canvas_restore(c->page);
 }

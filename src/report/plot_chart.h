@@ -1,6 +1,6 @@
 /* plot_chart.h - charts on a canvas: a frame with two axes, and marks, lines and bars in it.
  *
- * Draw the frame first, then the rest in the order in which it is to lie. What is outside the axes is cut off. */
+ * Draw the frame first, then the rest from back to front. Drawing outside the axes is clipped. */
 #ifndef REPORT_PLOT_CHART_H
 #define REPORT_PLOT_CHART_H
 
@@ -11,7 +11,7 @@ typedef struct plot_point {
     double x, y;
 } plot_point;
 
-/* What stands between the axes; titles and tick labels need room outside. */
+/* The area between the axes; titles and tick labels need room outside. */
 typedef struct chart {
     canvas *page;
     double left, top, width, height;
@@ -22,7 +22,7 @@ typedef struct chart {
 enum { CHART_ROOM_LEFT = 56, CHART_ROOM_BELOW = 40 }; /* for tick labels and titles, in points */
 
 void chart_frame(const chart *c);
-/* Where a point of the axes is on the page. */
+/* Position of a point on the page. */
 plot_point chart_at(const chart *c, plot_point p);
 
 typedef struct line_style {
@@ -47,7 +47,7 @@ void chart_bars(const chart *c, const chart_bar *bars, uint32_t count, ink color
 
 /* --- Marks --------------------------------------------------------------------------------------------------- */
 
-/* How a series looks: the palette first with dots, then darker with squares, then paler with triangles. */
+/* Marks of a series: the palette first with dots, then darker with squares, then paler with triangles. */
 typedef struct mark_style {
     ink color;
     uint32_t shape;
@@ -76,5 +76,13 @@ typedef struct legend_entry {
 /* Entries in columns of equal width, as many as fit; returns the height it takes. Draws only with `is_drawn`. */
 double legend_draw(canvas *page, double left, double top, double width, const legend_entry *entries, uint32_t count,
                    bool is_drawn);
+
+/* A distribution: the middle half as a box with its median, and lines to the ends. */
+typedef struct plot_box {
+    double min, low, from, middle, to, high, max; /* percentiles 0, 5, 25, 50, 75, 95 and 100 */
+} plot_box;
+
+/* Along the x axis; `y` is its middle and `height` its height, in points from the top of the chart. */
+void chart_box(const chart *c, double y, double height, const plot_box *box, ink color);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct plot_rows {
     axis_unit unit; /* marks only: of the axis below */
 } plot_rows;
 
-/* What it takes, title with it. */
+/* Height with the title. */
 double plot_rows_height(uint32_t count, bool has_axis);
 void plot_rows_bars(const plot_rows *list);
 void plot_rows_marks(const plot_rows *list);

@@ -1,4 +1,4 @@
-/* records.c - the records of a data set, as they are or with what their graphs cost beside them. */
+/* records.c - the records of a data set, alone or with the costs of their graphs. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static bool is_chosen(const ft_dataset *data, const ft_record *r, const ft_recor
 /* --- What a graph costs -------------------------------------------------------------------------------------- */
 
 typedef struct totals {
-    uint32_t graph; /* its graph; FT_NONE: none yet */
+    uint32_t graph; /* whose costs these are; FT_NONE: none yet */
     int64_t batch;
     ft_dtype dtype;
     ft_mode mode;
@@ -67,7 +67,7 @@ static ft_status compute(const ft_graph *bound, totals *t, ft_error *error) {
     return FT_OK;
 }
 
-/* Neighbouring records often speak of one graph: what was computed for the last one is kept. */
+/* Neighbouring records often share a graph: the costs of the last one are kept. */
 static ft_status find_totals(const ft_dataset *data, const ft_record *r, totals *t, ft_error *error) {
     if (t->graph == r->graph && t->batch == r->batch && t->dtype == r->dtype && t->mode == r->mode) return FT_OK;
     ft_graph *graph = NULL, *bound = NULL;

@@ -1,4 +1,4 @@
-/* sink.h - where a report goes: text gathers in a buffer and is passed on to the stream in large pieces. */
+/* sink.h - buffered output of a report to a stream. */
 #ifndef REPORT_SINK_H
 #define REPORT_SINK_H
 
@@ -18,9 +18,9 @@ typedef struct sink {
     uint32_t shortened_count, shortened_capacity;
 } sink;
 
-/* Passes on what has gathered when it is much; called between rows, so that long lists take little memory. */
+/* Writes the buffer when it is large; called between rows, so that long lists need little memory. */
 void sink_relieve(sink *s);
-/* Passes on everything and says whether all that was ever written arrived. */
+/* Writes the buffer, and returns the first error of all writes. */
 ft_status sink_flush(sink *s, ft_error *error);
 /* Whether no other text of the document was shortened to `shown`, which `whole` now is. */
 bool sink_is_new(sink *s, const char *shown, const char *whole);

@@ -1,6 +1,6 @@
-/* table.c - facts for people: what the model is, what it costs, then its lists; rounded and fitted to the width.
+/* table.c - facts as tables: summary, costs, lists; rounded and fitted to the width.
  *
- * A zero is written as "-" so that the eye finds what is there. */
+ * A zero is written as "-" to make the other numbers stand out. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "report/table.h"
 #include "report/units.h"
 
-/* --- What a model is called ----------------------------------------------------------------------------------- */
+/* --- Titles --------------------------------------------------------------------------------------------- */
 
 bool table_has_many(const facts *f) {
     return ft_graph_format(f->graph) == FT_FORMAT_CG;
@@ -171,7 +171,7 @@ static void model_row(const void *user, uint32_t row, grid_cell *cells) {
     cell_share(&cells[7], s->coverage_ratio);
 }
 
-/* The columns are wide enough for any number, since the models to come are not known yet. */
+/* The columns are wide enough for any number, since later models are not read yet. */
 static void write_model_line(writer *w, const facts *f) {
     const ft_style *style = &w->options->style;
     const model_view v = {f, style};

@@ -7,9 +7,9 @@
 
 enum { TABLE_INDENT = 2 };
 
-/* --- What a model is called (table.c) --------------------------------------------------------------------------- */
+/* --- Titles (table.c) ------------------------------------------------------------------------------------------- */
 
-/* The models of a data set share a file: their own names tell them apart. */
+/* The models of a data set share a file: their titles include their names. */
 bool table_has_many(const facts *f);
 void table_title(char *title, size_t size, const facts *f);
 
@@ -25,7 +25,7 @@ void cell_shape(grid_cell *cell, const ft_tensor *tensor, const ft_graph *graph)
 
 /* --- Pieces ------------------------------------------------------------------------------------------------------ */
 
-/* What it is and what it costs, in lines (table_summary.c). */
+/* The summary and costs, in lines (table_summary.c). */
 void table_summary(writer *w, const facts *f);
 /* By type, by operator and by kernel (table_lists.c). */
 void table_types(writer *w, const facts *f);

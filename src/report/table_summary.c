@@ -1,4 +1,4 @@
-/* table_summary.c - the first lines of a table about a model: what it is, how it was asked about, what it costs. */
+/* table_summary.c - the summary lines of a model: format, inputs and outputs, setting, costs. */
 #include <math.h>
 #include <string.h>
 
@@ -134,7 +134,7 @@ static void add_work(labelled *l, const summary_facts *s) {
     }
 }
 
-/* What is not counted, and the options that settle it. */
+/* Open dimensions, and the options that set them. */
 static void add_open(labelled *l, const facts *f) {
     if (f->open_count == 0) return;
     buf_format(labelled_add(l, "Open"), "%llu of %llu operators depend on open dimensions and are not counted (?)",

@@ -35,7 +35,7 @@ static uint32_t code_columns(uint32_t code) {
     return is_in(wide, sizeof wide / sizeof wide[0], code) ? 2 : 1;
 }
 
-/* Characters that would move the cursor, turn the writing direction or hide what follows. */
+/* Characters that would move the cursor, turn the writing direction or hide text. */
 static bool is_control(uint32_t code) {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
            (code >= 0x2066 && code <= 0x2069);
@@ -64,7 +64,7 @@ size_t text_wrap(const char *text, uint32_t columns) {
     return used;
 }
 
-/* The next character of `text`, cleaned: its bytes, and how many of the text it stands for. */
+/* The next character of `text`, cleaned. Returns how many bytes of the text it replaces. */
 static size_t next_clean(const char *text, bool has_utf8, const char **bytes, size_t *length) {
     size_t taken = utf8_length(text);
     bool is_good = taken == 1 || (taken > 1 && has_utf8);

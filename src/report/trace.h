@@ -1,6 +1,6 @@
 /* trace.h - files for chrome://tracing and ui.perfetto.dev: events on tracks, counters, names of tracks.
  *
- * Processes and threads of the format are whatever the writer wants tracks for: devices, workers, engines. */
+ * The processes and threads of the format are used for devices, workers and engines. */
 #ifndef REPORT_TRACE_H
 #define REPORT_TRACE_H
 
@@ -19,9 +19,9 @@ typedef struct trace_track {
 } trace_track;
 
 ft_status trace_open(const char *path, trace *t, ft_error *error);
-/* Makes the file appear, or says why it does not. */
+/* Puts the complete file in its place. */
 ft_status trace_commit(trace *t, ft_error *error);
-/* Leaves no trace of it; after trace_commit, only frees. */
+/* Removes the temporary file; after trace_commit, only frees. */
 void trace_free(trace *t);
 
 /* "process_name" or "thread_name". */

@@ -34,7 +34,7 @@ void unit_count(uint64_t value, char text[static UNIT_TEXT_SIZE]) {
     }
     double scaled = (double)value;
     int unit = 0;
-    while (scaled >= 999.5) { /* what would round to 1000 takes the next unit */
+    while (scaled >= 999.5) { /* a value that rounds to 1000 gets the next unit */
         scaled /= 1000;
         unit++;
     }

@@ -1,4 +1,4 @@
-/* units.h - numbers for people: 25.6 M, 4.09 G, 102.2 MiB, 99.7 %. No locale has a say in it. */
+/* units.h - rounded numbers with units: 25.6 M, 4.09 G, 102.2 MiB, 99.7 %, whatever the locale. */
 #ifndef REPORT_UNITS_H
 #define REPORT_UNITS_H
 
@@ -12,7 +12,7 @@ void unit_count(uint64_t value, char text[static UNIT_TEXT_SIZE]);
 void unit_bytes(uint64_t value, char text[static UNIT_TEXT_SIZE]);
 /* One decimal; never "100.0 %" for less than all, nor "0.0 %" for more than nothing. */
 void unit_ratio(double ratio, char text[static UNIT_TEXT_SIZE]);
-/* So many decimals, at most six, and a sign when it rounds to less than zero; "-" for what is not a number. */
+/* A number of decimals, at most six, and a sign when it rounds to less than zero; "-" for NaN. */
 void unit_fixed(double value, int decimals, char text[static UNIT_TEXT_SIZE]);
 /* Three digits, for intensities. */
 void unit_number(double value, char text[static UNIT_TEXT_SIZE]);

@@ -1,4 +1,4 @@
-/* write.h - the three renderings of one set of facts. Each model is a piece of a document that report.c frames. */
+/* write.h - the writers of facts as table, JSON and CSV, one model at a time; report.c begins and ends the document. */
 #ifndef REPORT_WRITE_H
 #define REPORT_WRITE_H
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "learn/evaluate/extrapolation.h"
-#include "report/plot_box.h"
+#include "report/plot_chart.h"
 
 enum { COLUMNS = 3, MAX_LISTED = 8 };
 
@@ -15,13 +15,13 @@ static const double MARGIN = 24, HEAD = 66, CELL_WIDTH = 300, CELL_HEIGHT = 112,
 static const ink KNOWN_INK = {0.45, 0.47, 0.50, 1};
 
 static plot_box box_of(const log_histogram *s) {
-    return (plot_box){.least = s->min,
+    return (plot_box){.min = s->min,
                       .low = log_histogram_quantile(s, 0.05),
                       .from = log_histogram_quantile(s, 0.25),
                       .middle = log_histogram_quantile(s, 0.5),
                       .to = log_histogram_quantile(s, 0.75),
                       .high = log_histogram_quantile(s, 0.95),
-                      .most = s->max};
+                      .max = s->max};
 }
 
 static void draw_note(canvas *page, double right, double y, const log_histogram *known, const log_histogram *here) {
