@@ -20,7 +20,7 @@ VERSION    := $(shell sed -n 's/^.define FT_VERSION_M[AI][JN]OR *//p; s/^.define
                 include/foretell/foretell.h | paste -sd.)
 SONAME     := libforetell.so.$(firstword $(subst ., ,$(VERSION)))
 
-# pkg-config is asked when the first command runs, which is after setup has made sure that there is something to ask.
+# pkg-config runs with the first command, which is after setup has installed the packages.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES) $(LOADED)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PACKAGES)))$(PKG_LIBS)
 

@@ -145,7 +145,7 @@ typedef struct ft_setting {
     bool is_searched; /* numbers are searched from `from` to `to`, words all */
     bool is_log;      /* and in ratios: twice as much is as far from once as four times from twice */
     double from, to;
-    bool is_effort;  /* training takes longer in proportion: a search looks at little of it first */
+    bool is_effort;  /* training takes longer in proportion: a search starts with little of it */
     const char *off; /* the value that leaves it out, as JSON; NULL: it cannot be left out */
 } ft_setting;
 

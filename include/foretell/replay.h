@@ -58,7 +58,7 @@ typedef struct ft_flow ft_flow;
 /* The kernels of a result with their times; in training, a time is divided between forward, backward and optimiser by
  * the work of each. Parts that belong to no kernel become a start before the first kernel (parts of type "start") or
  * are spread over the kernels, so that these add up to the result. */
-FT_API ft_status ft_flow_from_result(const ft_model_results *subject, uint32_t index, ft_flow **flow, ft_error *error);
+FT_API ft_status ft_flow_from_result(const ft_model_results *model, uint32_t index, ft_flow **flow, ft_error *error);
 /* The kernels of a model by the fusion rules of a runtime, without times. */
 FT_API ft_status ft_flow_from_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
                                     const ft_cost_options *options, ft_flow **flow, ft_error *error);
@@ -203,15 +203,15 @@ typedef struct ft_replay_style {
 typedef struct ft_replay_report ft_replay_report;
 FT_API ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_replay_report **report,
                                         ft_error *error);
-FT_API ft_status ft_replay_report_add(ft_replay_report *report, const ft_model_replays *subject, ft_error *error);
+FT_API ft_status ft_replay_report_add(ft_replay_report *report, const ft_model_replays *model, ft_error *error);
 /* Ends the document and frees the report, also after an error; accepts NULL. */
 FT_API ft_status ft_replay_report_end(ft_replay_report *report, ft_error *error);
 
 /* Writes one replay for chrome://tracing and ui.perfetto.dev: a process per worker, a thread per lane of an engine. */
-FT_API ft_status ft_replay_trace(const char *path, const ft_model_replays *subject, uint32_t index, ft_error *error);
+FT_API ft_status ft_replay_trace(const char *path, const ft_model_replays *model, uint32_t index, ft_error *error);
 /* Draws the timeline of the last replay and, of several, speed-up and efficiency over workers. The file extension
  * selects the format: .svg or .png. */
-FT_API ft_status ft_replay_plot(const char *path, const ft_model_replays *subject, ft_error *error);
+FT_API ft_status ft_replay_plot(const char *path, const ft_model_replays *model, ft_error *error);
 
 FT_C_END
 

@@ -189,7 +189,7 @@ ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_
 ft_status ft_replay_report_add(ft_replay_report *report, const ft_model_replays *entry, ft_error *error) {
     switch (report->style.style.output) {
     case FT_TABLE:
-        replay_table_subject(report, entry);
+        replay_table_model(report, entry);
         break;
     case FT_JSON:
         write_json(report, entry);

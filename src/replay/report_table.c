@@ -221,7 +221,7 @@ static void write_notes(sink *out, const view *v) {
     }
 }
 
-void replay_table_subject(ft_replay_report *r, const ft_model_replays *entry) {
+void replay_table_model(ft_replay_report *r, const ft_model_replays *entry) {
     view v = {.entry = entry,
               .last = &entry->replays[entry->count - 1],
               .style = &r->style.style,

@@ -61,6 +61,6 @@ struct ft_replay_report {
     uint64_t replay_count; /* written so far */
 };
 
-void replay_table_subject(ft_replay_report *r, const ft_model_replays *entry);
+void replay_table_model(ft_replay_report *r, const ft_model_replays *entry);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/csv.h"
 
-enum { MOST = 8 };
+enum { MAX_FIELDS = 8 };
 
 /* Reads all rows of a text and writes them as "[a][b]\n" with '!' for a row in error. */
 static const char *dump(const char *text, char *out, size_t size) {
@@ -20,10 +20,10 @@ static const char *dump(const char *text, char *out, size_t size) {
     size_t used = 0;
     out[0] = '\0';
     for (;;) {
-        csv_field fields[MOST];
+        csv_field fields[MAX_FIELDS];
         uint32_t count;
         ft_error error;
-        if (csv_row(&c, fields, MOST, &count, &error) != FT_OK) {
+        if (csv_row(&c, fields, MAX_FIELDS, &count, &error) != FT_OK) {
             used += (size_t)snprintf(out + used, size - used, "!\n");
             continue;
         }
@@ -75,25 +75,25 @@ static void test_lines_in_messages(void **state) {
     (void)state;
     const char *text = "a\n\n\"x\ny\",1\r\nb,2\n\"open";
     csv c;
-    csv_field fields[MOST];
+    csv_field fields[MAX_FIELDS];
     uint32_t count;
     int64_t value;
     ft_error error;
     csv_init(&c, "t.csv", text, strlen(text));
-    assert_int_equal(csv_row(&c, fields, MOST, &count, &error), FT_OK);
+    assert_int_equal(csv_row(&c, fields, MAX_FIELDS, &count, &error), FT_OK);
     assert_int_equal(c.line, 1);
-    assert_int_equal(csv_row(&c, fields, MOST, &count, &error), FT_OK);
+    assert_int_equal(csv_row(&c, fields, MAX_FIELDS, &count, &error), FT_OK);
     assert_int_equal(c.line, 3);
-    assert_int_equal(csv_row(&c, fields, MOST, &count, &error), FT_OK);
+    assert_int_equal(csv_row(&c, fields, MAX_FIELDS, &count, &error), FT_OK);
     assert_int_equal(c.line, 5);
     assert_int_equal(csv_int(&c, &fields[1], "n", 0, 9, &value, &error), FT_OK);
     assert_int_equal(value, 2);
     assert_int_equal(csv_int(&c, &fields[1], "n", 3, 9, &value, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "t.csv: line 5: n is '2'; expected an integer from 3 to 9");
     assert_int_equal(csv_int(&c, &fields[0], "n", 0, 9, &value, &error), FT_ERR_DAMAGED);
-    assert_int_equal(csv_row(&c, fields, MOST, &count, &error), FT_ERR_DAMAGED);
+    assert_int_equal(csv_row(&c, fields, MAX_FIELDS, &count, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "t.csv: line 6: unclosed quote");
-    assert_int_equal(csv_row(&c, fields, MOST, &count, &error), FT_OK);
+    assert_int_equal(csv_row(&c, fields, MAX_FIELDS, &count, &error), FT_OK);
     assert_int_equal(count, 0);
 }
 
@@ -101,11 +101,11 @@ static void test_skip(void **state) {
     (void)state;
     const char *text = "h\n1,2\n\n\"q\nq\",3\n4\n";
     csv c;
-    csv_field fields[MOST];
+    csv_field fields[MAX_FIELDS];
     uint32_t count;
     csv_init(&c, "t.csv", text, strlen(text));
     assert_int_equal(csv_skip(&c, 3), 3);
-    assert_int_equal(csv_row(&c, fields, MOST, &count, NULL), FT_OK);
+    assert_int_equal(csv_row(&c, fields, MAX_FIELDS, &count, NULL), FT_OK);
     assert_int_equal(count, 1);
     assert_true(csv_field_is(&fields[0], "4"));
     assert_false(csv_field_is(&fields[0], "45"));

@@ -68,7 +68,7 @@ make_data() {
 END
 }
 
-# A folder as a training run leaves it, as far as `compare` looks at it.
+# A folder as a training run leaves it, as far as `compare` reads it.
 make_run() { # name, mape, acc10
     mkdir -p "runs/$1"
     cat >"runs/$1/metrics.json" <<END

@@ -81,7 +81,7 @@ help_can_be_copied() {
 
 # --- Signals ---
 
-# Starts a long run, ends it by a signal, and looks at what it leaves.
+# Starts a long run, ends it by a signal, and checks what it leaves.
 interrupted() { # signal, exit code
     local status
     echo old >long.json

@@ -177,7 +177,7 @@ static void test_arguments_are_those_beside_options(void **state) {
     assert_string_equal(args.paths.items[2], "--c");
 }
 
-static void test_wrong_values_are_told(void **state) {
+static void test_wrong_values_are_reported(void **state) {
     (void)state;
     refuses(&whole, "--count 0", "--count 0: want a whole number from 1 to 10");
     refuses(&whole, "-n 11", "--count 11: want a whole number from 1 to 10");
@@ -212,7 +212,7 @@ static void test_arguments_come_one_by_one(void **state) {
     refuses(&one, "a -q b", "'b': one at a time");
 }
 
-static void test_too_many_names_are_told(void **state) {
+static void test_too_many_names_are_reported(void **state) {
     (void)state;
     char line[1024] = "--name n";
     for (int i = 0; i < OPTION_MAX_NAMES; i++) strcat(line, " -Da");
@@ -226,16 +226,16 @@ static void test_parts_are_checked_first(void **state) {
     refuses(&whole, "--wide", "--wide is for --color");
 }
 
-static void test_help_tells_all_rows(void **state) {
+static void test_help_lists_all_rows(void **state) {
     (void)state;
     char said[4096], short_form[4096];
     assert_int_equal(run(&whole, "--help", said, sizeof said), 0);
     assert_int_equal(run(&whole, "-h", short_form, sizeof short_form), 0);
     assert_string_equal(said, short_form);
-    static const char *const told[] = {"FILE...\nDo it.", " All kinds:\n", "-n, --count=N ", "--own[=WHAT]",
-                                       " Of the part:\n", "--color=WHEN ", "-q, --quiet "};
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
-        if (strstr(said, told[i]) == NULL) fail_msg("--help lacks '%s': %s", told[i], said);
+    static const char *const expected[] = {"FILE...\nDo it.", " All kinds:\n", "-n, --count=N ", "--own[=WHAT]",
+                                           " Of the part:\n", "--color=WHEN ", "-q, --quiet "};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        if (strstr(said, expected[i]) == NULL) fail_msg("--help lacks '%s': %s", expected[i], said);
 }
 
 int main(void) {
@@ -243,11 +243,11 @@ int main(void) {
         cmocka_unit_test(test_fields_get_their_values),
         cmocka_unit_test(test_words_become_values),
         cmocka_unit_test(test_arguments_are_those_beside_options),
-        cmocka_unit_test(test_wrong_values_are_told),
+        cmocka_unit_test(test_wrong_values_are_reported),
         cmocka_unit_test(test_arguments_come_one_by_one),
-        cmocka_unit_test(test_too_many_names_are_told),
+        cmocka_unit_test(test_too_many_names_are_reported),
         cmocka_unit_test(test_parts_are_checked_first),
-        cmocka_unit_test(test_help_tells_all_rows),
+        cmocka_unit_test(test_help_lists_all_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ scores_are_shown() {
     train shown --family flops >out && grep -q 'cortex-a76' out && grep -q 'test part of split random' out
 }
 
-# A device that was left out is nothing that flops can be asked about.
+# flops cannot predict for a device that was left out.
 nothing_to_test() {
     "$foretell" train --data data -o untested --family flops --split device:cortex-a76 2>message &&
         grep -q 'covers no record of the test part' message
@@ -175,7 +175,7 @@ data_edited_between() {
         grep -q 'started with data' message
 }
 
-# Nothing is left when the wish was wrong.
+# Nothing is left when the options were wrong.
 refused() { # exit code, words, options...
     local code=$1 words=$2
     shift 2

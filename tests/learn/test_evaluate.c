@@ -135,7 +135,7 @@ static void test_parts_devices_and_families(void **state) {
     ft_dataset_free(data);
 }
 
-/* A predictor that knows one of two devices is asked about that one. */
+/* A predictor that knows one of two devices is evaluated on that one. */
 static void test_what_is_not_known_is_left_out(void **state) {
     (void)state;
     ft_dataset *data = synth_data("d", NETWORKS, devices, 2, rule);

@@ -14,9 +14,9 @@
 #include "nn/math/gemm.h"
 #include "nn/math/gemm_tile.h"
 
-enum { MOST = 700 * 40, GUARD = 12345 };
+enum { MAX_FLOATS = 700 * 40, GUARD = 12345 };
 
-static float a[2][MOST], b[2][MOST], c[MOST], before[MOST], bias[700], scratch[GEMM_SCRATCH];
+static float a[2][MAX_FLOATS], b[2][MAX_FLOATS], c[MAX_FLOATS], before[MAX_FLOATS], bias[700], scratch[GEMM_SCRATCH];
 
 static double element(const gemm_job *j, uint32_t i, uint32_t col) {
     double sum = j->adds_to_c ? before[i * j->c_stride + col] : 0;
@@ -52,7 +52,7 @@ static void begin(const gemm_job *j) {
 /* All tiles give the same bits. */
 static void compare_tiles(const gemm_job *j) {
 #if defined(__x86_64__)
-    static float best[MOST];
+    static float best[MAX_FLOATS];
     size_t bytes = j->m * j->c_stride * sizeof *c;
     memcpy(best, c, bytes);
     for (int way = 0; way < 2; way++) {
@@ -96,7 +96,7 @@ static void check(uint32_t m, uint32_t n, uint32_t k, int kind) {
 static void fill(void) {
     rng r;
     rng_init(&r, 1, 0);
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < MAX_FLOATS; i++) {
         for (int k = 0; k < 2; k++) {
             a[k][i] = (float)rng_normal(&r);
             b[k][i] = (float)rng_normal(&r);
@@ -135,7 +135,7 @@ static void test_several_panels(void **state) {
  */
 static void test_rows_alone_and_in_batches(void **state) {
     enum { ROWS = 29, DEPTH = 40 };
-    static float alone[MOST];
+    static float alone[MAX_FLOATS];
     (void)state;
 #if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) skip(); /* CBLAS does not guarantee it */

@@ -11,15 +11,15 @@
 #include "base/rng.h"
 #include "nn/math/loops.h"
 
-enum { MOST = 70 };
+enum { MAX_FLOATS = 70 };
 
-static float a[MOST + 1], b[MOST + 1], y[MOST + 1], old[MOST + 1];
+static float a[MAX_FLOATS + 1], b[MAX_FLOATS + 1], y[MAX_FLOATS + 1], old[MAX_FLOATS + 1];
 
 /* New numbers; the one after the last must not change. */
 static void fill(size_t n) {
     rng r;
     rng_init(&r, n, 0);
-    for (size_t i = 0; i <= MOST; i++) {
+    for (size_t i = 0; i <= MAX_FLOATS; i++) {
         a[i] = (float)rng_normal(&r);
         b[i] = (float)rng_normal(&r);
         y[i] = old[i] = (float)rng_normal(&r);
@@ -36,7 +36,7 @@ static void fill(size_t n) {
 
 static void test_elements(void **state) {
     (void)state;
-    for (size_t n = 0; n < MOST; n++) {
+    for (size_t n = 0; n < MAX_FLOATS; n++) {
         EACH(loop_fill(n, 3, y), 3);
         EACH(loop_silu(n, y), old[i] / (1 + expf(-old[i])));
         EACH(loop_add(n, a, y), old[i] + a[i]);
@@ -54,7 +54,7 @@ static void test_elements(void **state) {
 static void test_finite(void **state) {
     (void)state;
     static const float wrong[] = {INFINITY, -INFINITY, NAN};
-    for (size_t n = 0; n < MOST; n++) {
+    for (size_t n = 0; n < MAX_FLOATS; n++) {
         fill(n);
         a[n] = NAN; /* after the last */
         assert_true(loop_is_finite(n, a));
@@ -71,7 +71,7 @@ static void test_finite(void **state) {
 
 static void test_sums(void **state) {
     (void)state;
-    for (size_t n = 0; n < MOST; n++) {
+    for (size_t n = 0; n < MAX_FLOATS; n++) {
         fill(n);
         double sum = 0, dot = 0, most = -INFINITY;
         for (size_t i = 0; i < n; i++) {
@@ -88,7 +88,7 @@ static void test_sums(void **state) {
 static void test_columns(void **state) {
     (void)state;
     for (size_t cols = 1; cols < 20; cols++) {
-        size_t rows = MOST / cols;
+        size_t rows = MAX_FLOATS / cols;
         float sums[20] = {0}, masked[20] = {0};
         fill(cols);
         loop_add_column_sums(rows, cols, y, sums);

@@ -13,7 +13,7 @@
 
 #include "predictor/peers/digraph.h"
 
-enum { MOST = 200, NAME = 64, NODES = 8, EDGES = 9, FIRST = 5 };
+enum { MAX_MATRICES = 200, NAME = 64, NODES = 8, EDGES = 9, FIRST = 5 };
 
 typedef struct matrix {
     char name[NAME];
@@ -21,7 +21,7 @@ typedef struct matrix {
     float *values;
 } matrix;
 
-static matrix items[MOST];
+static matrix items[MAX_MATRICES];
 static int count;
 
 static int read_reference(void **state) {
@@ -29,7 +29,7 @@ static int read_reference(void **state) {
     FILE *file = fopen("tests/predictor/reference/digraph.txt", "r");
     matrix m;
     if (file == NULL) return -1;
-    while (count < MOST && fscanf(file, "%63s %u %u", m.name, &m.rows, &m.cols) == 3) {
+    while (count < MAX_MATRICES && fscanf(file, "%63s %u %u", m.name, &m.rows, &m.cols) == 3) {
         m.values = malloc((size_t)m.rows * m.cols * sizeof *m.values);
         for (size_t i = 0; m.values != NULL && i < (size_t)m.rows * m.cols; i++)
             if (fscanf(file, "%f", &m.values[i]) != 1) return -1;

@@ -257,7 +257,7 @@ static void predictions_are_precomputed_once(void **state) {
     fit_context context = {.config = config, .seed = 1};
     void *m = NULL;
     scan_graph graph;
-    model_view s, *subjects[] = {&s};
+    model_view s, *views[] = {&s};
     arena memory;
     model_output predicted = {0};
     ft_request request = {.setting = "layout=nchw", .mode = FT_INFER};
@@ -269,9 +269,9 @@ static void predictions_are_precomputed_once(void **state) {
     assert_int_equal(scan_graph_open(d.data, &ft_dataset_records(d.data)[0], &graph, NULL), FT_OK);
     model_view_init(&s, graph.bound, &request);
     arena_init(&memory, 1 << 20);
-    assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
+    assert_int_equal(gnn_precompute(m, views, 1, &error), FT_OK);
     assert_non_null(model_view_cached(&s, m));
-    assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
+    assert_int_equal(gnn_precompute(m, views, 1, &error), FT_OK);
     assert_int_equal(
         gnn_predict(m, &(predict_input){&s, &(target_device){.index = 0}, &memory, false}, &predicted, &error), FT_OK);
     assert_int_equal(s.cached_count, 1);

@@ -1,7 +1,7 @@
 /* fit_session.h - the callbacks of a running fit: progress, log and checkpoints.
  *
  * Families save their state as often as they like. The session copies it at once and writes it to disk every few
- * seconds, and always when the run is asked to stop: a killed process loses at most those seconds. */
+ * seconds, and always when the run is stopped: a killed process loses at most those seconds. */
 #ifndef LEARN_FIT_SESSION_H
 #define LEARN_FIT_SESSION_H
 

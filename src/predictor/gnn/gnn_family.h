@@ -19,7 +19,7 @@ ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *bloc
 void gnn_free(void *model);
 /* gnn_predict.c */
 ft_status gnn_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
-ft_status gnn_precompute(const void *model, model_view *const *subjects, uint32_t count, ft_error *error);
+ft_status gnn_precompute(const void *model, model_view *const *views, uint32_t count, ft_error *error);
 /* Explains a prediction by one piece: features are the logarithm of its value and the input of the last layer. */
 ft_status gnn_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
                       ft_error *error);
