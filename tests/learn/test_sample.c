@@ -122,6 +122,7 @@ static void test_lists_lead_to_adapting(void **state) {
     assert_int_equal(a.model_count, 6);
     ft_adaptation_free(&a);
     ft_sample_free(&s);
+    assert_true(s.owner == NULL && s.count == 0); /* nothing is left */
     fitted_free(&f);
 }
 

@@ -265,6 +265,20 @@ static void other_searches_are_refused(void **state) {
     ft_dataset_free(data);
 }
 
+static void a_file_in_place_of_the_folder_is_an_error(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    ft_tune_options o = usual();
+    ft_tuning t;
+    ft_error error = {0};
+    FILE *file = fopen("search", "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(ft_tune(data, "search", &o, &t, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "cannot create the folder"));
+    ft_dataset_free(data);
+}
+
 /* --- Documents ----------------------------------------------------------------------------------------------- */
 
 static void documents_agree(void **state) {
@@ -326,10 +340,11 @@ static void memory_may_run_out(void **state) {
     o.trial.split = "random:60/20/20";
     for (long n = 0;; n += 1 + n / 30) {
         ft_tuning t;
-        ft_error error;
+        ft_error error = {0};
         failing_start(n);
         ft_status status = ft_tune(data, "search", &o, &t, &error);
         bool has_failed = failing_stop();
+        assert_int_equal(error.message[0] != '\0', status != FT_OK);
         if (status == FT_OK) ft_tuning_free(&t);
         if (!has_failed) {
             assert_int_equal(status, FT_OK);
@@ -351,6 +366,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_cut_journal_goes_on, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(wrong_options_leave_no_files, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(other_searches_are_refused, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(a_file_in_place_of_the_folder_is_an_error, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(documents_agree, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(time_may_be_up, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(memory_may_run_out, folder_enter, folder_leave),
