@@ -278,10 +278,35 @@ static void families_are_listed(void **state) {
     assert_string_equal(ft_provenance_name(FT_ASSUMED), "assumed");
 }
 
+static void expect_shares(ft_provenance of, double coverage_ratio, ft_provenance provenance, double learned,
+                          double extrapolated) {
+    ft_metric_result m = {.shares = {7, 7, 7, 7}};
+    metric_result_set_provenance(&m, of, coverage_ratio);
+    assert_int_equal(m.provenance, provenance);
+    assert_true(m.shares[FT_LEARNED] == learned);
+    assert_true(m.shares[FT_EXTRAPOLATED] == extrapolated);
+    assert_true(m.shares[FT_ASSUMED] == (of == FT_ASSUMED));
+    assert_true(m.shares[FT_MEASURED] == (of == FT_MEASURED));
+}
+
+static void uncovered_shares_are_extrapolated(void **state) {
+    (void)state;
+    expect_shares(FT_LEARNED, 1, FT_LEARNED, 1, 0);
+    expect_shares(FT_LEARNED, 0.75, FT_LEARNED, 0.75, 0.25);
+    expect_shares(FT_LEARNED, 0.5, FT_LEARNED, 0.5, 0.5);
+    expect_shares(FT_LEARNED, 0.25, FT_EXTRAPOLATED, 0.25, 0.75);
+    expect_shares(FT_LEARNED, 2, FT_LEARNED, 1, 0);
+    expect_shares(FT_LEARNED, -1, FT_EXTRAPOLATED, 0, 1);
+    expect_shares(FT_EXTRAPOLATED, 0.75, FT_EXTRAPOLATED, 0, 1);
+    expect_shares(FT_MEASURED, 0.25, FT_MEASURED, 0, 0);
+    expect_shares(FT_ASSUMED, 0.25, FT_ASSUMED, 0, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results),
         cmocka_unit_test(unsupported_requests_are_refused),
+        cmocka_unit_test(uncovered_shares_are_extrapolated),
         cmocka_unit_test(several_in_one_file),
         cmocka_unit_test(malformed_headers_are_refused),
         cmocka_unit_test(writes_and_opens),
