@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -165,6 +166,89 @@ static void several_in_one_file(void **state) {
     buf_free(&bytes);
 }
 
+static void many_are_as_one_by_one(void **state) {
+    (void)state;
+    buf bytes = {0};
+    add_member(&bytes, HEAD TWO "}");
+    add_member(&bytes, SRAM ", \"devices\": [\"adreno-640\", \"other\"], \"params\": {}}");
+    ft_predictor *p = NULL;
+    ft_error error, errors[2];
+    if (ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", &p, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    ft_graph *one = make_graph(), *two = make_graph();
+    const ft_graph *const both[] = {one, two};
+    ft_result results[2];
+    assert_int_equal(ft_predictor_predict_many(p, both, 2, &(ft_request){.device = "adreno-640"}, results, errors),
+                     FT_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(errors[i].status, FT_OK);
+        assert_int_equal(results[i].metric_count, 2);
+        assert_true(ft_result_time(&results[i])->value == 138);
+        assert_ptr_equal(ft_result_metric(&results[i], "sram_bytes"), &results[i].metrics[1]);
+        assert_null(ft_result_memory(&results[i]));
+        ft_result_free(&results[i]);
+    }
+    /* A later predictor of the file without the device is left out; the first is needed. */
+    assert_int_equal(ft_predictor_predict_many(p, both, 2, &(ft_request){.device = "mine"}, results, errors), FT_OK);
+    assert_int_equal(results[1].metric_count, 1);
+    ft_result_free(&results[0]);
+    ft_result_free(&results[1]);
+    assert_int_equal(ft_predictor_predict_many(p, both, 2, &(ft_request){.device = "abacus"}, results, errors),
+                     FT_ERR_UNSUPPORTED);
+    assert_int_equal(errors[0].status, FT_ERR_UNSUPPORTED);
+    assert_int_equal(errors[1].status, FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(errors[1].message, "abacus"));
+    assert_null(results[1].owner);
+    assert_int_equal(ft_predictor_predict_many(p, both, 0, &(ft_request){0}, results, errors), FT_OK);
+    ft_graph_free(one);
+    ft_graph_free(two);
+    ft_predictor_free(p);
+    buf_free(&bytes);
+}
+
+static void write_file(const char *path, const char *header) {
+    buf bytes = bytes_of(header, 4);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
+    fclose(file);
+    buf_free(&bytes);
+}
+
+static void files_are_bundled(void **state) {
+    (void)state;
+    const char *const both[] = {"a.ftm", "b.ftm"}, *const same[] = {"a.ftm", "a.ftm"};
+    ft_predictor *p = NULL;
+    ft_error error;
+    write_file("a.ftm", HEAD TWO "}");
+    write_file("b.ftm", SRAM TWO "}");
+    assert_int_equal(ft_predictor_bundle(both, 2, "both.ftm", &error), FT_OK);
+    assert_int_equal(ft_predictor_open("both.ftm", &p, &error), FT_OK);
+    assert_string_equal(ft_predictor_metric(p), "time_us");
+    assert_string_equal(ft_predictor_metric(ft_predictor_next(p)), "sram_bytes");
+    ft_predictor_free(p);
+    assert_int_equal(ft_predictor_bundle(both, 0, "none.ftm", &error), FT_ERR_USAGE);
+    assert_int_equal(ft_predictor_bundle(same, 2, "none.ftm", &error), FT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, "two predictors of 'time_us'"));
+    unlink("b.ftm");
+    assert_int_equal(ft_predictor_bundle(both, 2, "none.ftm", &error), FT_ERR_IO);
+    assert_int_equal(access("none.ftm", F_OK), -1);
+}
+
+static void folders_are_no_predictors(void **state) {
+    (void)state;
+    ft_predictor *p = NULL;
+    ft_error error;
+    assert_int_equal(mkdir("run", 0777), 0);
+    assert_int_equal(ft_predictor_open("run", &p, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "run: is a folder, not a predictor file"));
+    write_file("run/predictor.ftm", HEAD TWO "}");
+    assert_int_equal(ft_predictor_open("run", &p, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "run: is a run; its predictor is run/predictor.ftm"));
+    assert_int_equal(ft_predictor_open("run/predictor.ftm", &p, &error), FT_OK);
+    ft_predictor_free(p);
+}
+
 static void malformed_headers_are_refused(void **state) {
     (void)state;
     refuses("{}", 4, FT_ERR_DAMAGED, "'format': is absent");
@@ -308,6 +392,9 @@ int main(void) {
         cmocka_unit_test(unsupported_requests_are_refused),
         cmocka_unit_test(uncovered_shares_are_extrapolated),
         cmocka_unit_test(several_in_one_file),
+        cmocka_unit_test(many_are_as_one_by_one),
+        cmocka_unit_test_setup_teardown(files_are_bundled, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(folders_are_no_predictors, folder_enter, folder_leave),
         cmocka_unit_test(malformed_headers_are_refused),
         cmocka_unit_test(writes_and_opens),
         cmocka_unit_test(memory_runs_out),

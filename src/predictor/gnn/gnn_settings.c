@@ -162,7 +162,6 @@ static void fit_hint(ft_setting *s) {
     }
     if (s->from < s->lo) s->from = s->lo;
     if (s->to > s->hi) s->to = s->hi;
-    if (s->from >= s->to) s->is_searched = false;
 }
 
 static ft_setting hinted(const char *name) {
