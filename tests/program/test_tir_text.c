@@ -158,6 +158,24 @@ static void test_comparisons(void **state) {
     }
 }
 
+/* Vectors have up to 2^20 lanes. */
+static void test_lanes(void **state) {
+    (void)state;
+    for (int64_t lanes = (1 << 20) - 1; lanes <= (1 << 20) + 1; lanes++) {
+        char text[256];
+        ft_program *program = NULL;
+        ft_error error = {0};
+        size_t used;
+        snprintf(text, sizeof text,
+                 "GlobalVar(main): PrimFunc([]) attrs={} {\n  b[ramp(0, 1, %lld)] = a[ramp(0, 1, %lld)]\n}\n",
+                 (long long)lanes, (long long)lanes);
+        assert_int_equal(ft_program_new(&program, &error), FT_OK);
+        assert_int_equal(ft_program_parse(program, text, strlen(text), &used, &error),
+                         lanes <= 1 << 20 ? FT_OK : FT_ERR_UNSUPPORTED);
+        ft_program_free(program);
+    }
+}
+
 /* A file of printed programs is a log; the printed form of a program parses to the same features. */
 static void test_logs(void **state) {
     (void)state;
@@ -298,10 +316,11 @@ static void test_memory_of_logs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shown_again),     cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_comparisons),     cmocka_unit_test(test_logs),
-        cmocka_unit_test(test_errors),          cmocka_unit_test(test_many_casts),
-        cmocka_unit_test(test_memory_runs_out), cmocka_unit_test(test_memory_of_logs),
+        cmocka_unit_test(test_shown_again),    cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_comparisons),    cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_logs),           cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_many_casts),     cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_memory_of_logs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,6 +288,27 @@ static void parts_of_a_payload_are_added_up(void **state) {
     buf_free(&out);
 }
 
+/* Two halves that are too large together: the first is kept, the second is not. */
+static void halves_of_a_payload_are_added_up(void **state) {
+    (void)state;
+    enum { HALF = ONNX_MAX_OTHER_ELEMS * 10 / 2 + 1 };
+    buf b = {0};
+    buf_add(&b, "\x10\x01", 2);
+    for (int part = 0; part < 2; part++) {
+        buf data = {0};
+        for (int i = 0; i < HALF; i++) buf_char(&data, part == 0 ? 'p' : 'q');
+        wrap(&data, 9);
+        buf_add(&b, data.data, data.length);
+        buf_free(&data);
+    }
+    wrap(&b, 5);
+    wrap(&b, 7);
+    buf out = strip_buf(&b);
+    assert_non_null(memchr(out.data, 'p', out.length));
+    assert_null(memchr(out.data, 'q', out.length));
+    buf_free(&out);
+}
+
 static void long_names_of_producers_are_dropped(void **state) {
     (void)state;
     for (size_t size = 4096; size <= 4097; size++) {
@@ -430,6 +451,7 @@ int main(void) {
         cmocka_unit_test(a_small_tensor_is_copied_with_its_size),
         cmocka_unit_test(parts_of_a_payload_are_added_up),
         cmocka_unit_test(long_names_of_producers_are_dropped),
+        cmocka_unit_test(halves_of_a_payload_are_added_up),
         cmocka_unit_test(large_graphs_are_copied_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

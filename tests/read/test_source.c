@@ -132,6 +132,10 @@ static void other_files_are_not_models(void **state) {
     check_fails(path, FT_ERR_FORMAT, "not a model in any known format");
     write_file(path, "PK\x03\x04 and so on", 14);
     check_fails(path, FT_ERR_FORMAT, "PyTorch");
+    write_file(path, "BZh", 3); /* nothing but its first bytes */
+    check_fails(path, FT_ERR_FORMAT, "bzip2");
+    write_file(path, "BZ", 2);
+    check_fails(path, FT_ERR_FORMAT, "'foretell list formats' lists them");
     write_file(path, "\x1f\x8b", 2);
     check_fails(path, FT_ERR_FORMAT, "not a model in any known format");
     if (geteuid() != 0) {
