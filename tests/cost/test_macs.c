@@ -118,6 +118,10 @@ static void recurrent_layers(void **state) {
            toy_value(graph, 20, 2, 3, 16));
     assert_int_equal(last().with_weights, 20 * 3 * 2 * 4 * (10 + 16) * 16);
     assert_int_equal(last().extra_flops, 20 * 3 * 2 * 64 * 8);
+    /* A sequence has at least two dimensions. */
+    toy_op(graph, "LSTM", toy_input(graph, 10), toy_weight(graph, 2, 64, 10), toy_weight(graph, 2, 64, 16),
+           toy_value(graph, 20, 2, 3, 16));
+    assert_true(last_is_unknown());
 }
 
 static void attention_of_queries_keys_values(void **state) {

@@ -17,7 +17,7 @@ static ft_cost_options options;
 static int begin(void **state) {
     (void)state;
     graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
-    arena_init(&memory, 1 << 20);
+    arena_init(&memory, 1 << 24);
     options = ft_cost_options_default();
     return 0;
 }
@@ -154,6 +154,36 @@ static void sorting_follows_its_axis(void **state) {
     for (uint32_t i = 0; i < 6; i++) assert_int_equal(known_work(i).flops, 16000 * steps[i]);
 }
 
+static void sorting_one_element_is_one_step(void **state) {
+    (void)state;
+    uint32_t k = toy_tensor(graph, FT_CONSTANT, FT_INT64, 1, TOY_END);
+    uint32_t y = toy_op(graph, "TopK", toy_input(graph, 1000, 1), k, FT_NONE, toy_value(graph, 1000, 1));
+    y = toy_op(graph, "TopK", toy_input(graph, 1000, 2), k, FT_NONE, toy_value(graph, 1000, 1));
+    y = toy_op(graph, "TopK", toy_input(graph, 1000, 3), k, FT_NONE, toy_value(graph, 1000, 1));
+    toy_finish(graph, y, 1, 1);
+    assert_int_equal(known_work(0).flops, 1000);
+    assert_int_equal(known_work(1).flops, 2000);
+    assert_int_equal(known_work(2).flops, 3000 * 2);
+}
+
+/* Every arena that is too small is reported. */
+static void lack_of_memory_is_reported(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 50);
+    for (int i = 0; i < 2000; i++) x = toy_op(graph, "Add", x, x, FT_NONE, toy_value(graph, 50));
+    toy_finish(graph, x, 1, 1);
+    assert_true(params_mark(graph, &memory, &params));
+    bool is_done = false;
+    for (uint64_t limit = 1; !is_done; limit *= 2) {
+        arena small;
+        work_env env;
+        arena_init(&small, limit);
+        is_done = work_prepare(graph, &options, &params, &small, &env);
+        assert_false(is_done && limit < 2000 * 10);
+        arena_free(&small);
+    }
+}
+
 /* 3 frames of 64 samples, 33 bins each: the transform has the length of the window, or of the frame that is given. */
 static void transforms_of_frames(void **state) {
     (void)state;
@@ -240,6 +270,8 @@ int main(void) {
         TEST(resize_by_mode),
         TEST(sorting_takes_n_log_n),
         TEST(sorting_follows_its_axis),
+        TEST(sorting_one_element_is_one_step),
+        TEST(lack_of_memory_is_reported),
         TEST(transforms_of_frames),
         TEST(fourier_transforms),
         TEST(a_scaled_graph_scales_work_but_not_weights),

@@ -56,6 +56,9 @@ static void check_fails(const char *path, ft_status expected, const char *part) 
     assert_int_equal(ft_graph_read(path, &graph, &error), expected);
     assert_int_equal(error.status, expected);
     assert_null(graph);
+    ft_source *source = NULL;
+    if (ft_source_open(path, &source, NULL) != FT_OK) assert_null(source);
+    ft_source_close(source);
     if (strncmp(error.message, path, strlen(path)) != 0 || strstr(error.message, part) == NULL)
         fail_msg("'%s' does not begin with '%s' and contain '%s'", error.message, path, part);
 }
