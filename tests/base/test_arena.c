@@ -71,6 +71,30 @@ static void test_sizes_that_overflow(void **state) {
     arena_free(&a);
 }
 
+/* The largest chunk is kept and used again; its bytes go on counting against the limit. */
+static void test_reset(void **state) {
+    (void)state;
+    arena a;
+    arena_init(&a, UINT64_MAX);
+    arena_reset(&a);
+    assert_true(a.used == 0 && a.chunks == NULL);
+    void *first = arena_alloc(&a, 100);
+    assert_non_null(first);
+    uint64_t used = a.used;
+    arena_reset(&a);
+    assert_true(a.used == used);
+    assert_ptr_equal(arena_alloc(&a, 100), first);
+    assert_true(a.used == used);
+    for (int i = 0; i < 1000; i++) assert_non_null(arena_alloc(&a, 1000));
+    uint64_t all = a.used;
+    arena_reset(&a);
+    assert_true(a.used >= used && a.used < all); /* one chunk is left, the largest */
+    uint64_t kept = a.used;
+    arena_reset(&a);
+    assert_true(a.used == kept);
+    arena_free(&a);
+}
+
 static void test_copies(void **state) {
     (void)state;
     arena a;
@@ -87,7 +111,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks), cmocka_unit_test(test_large_blocks),
         cmocka_unit_test(test_limit),  cmocka_unit_test(test_sizes_that_overflow),
-        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_reset),  cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests_name("base/arena", tests, NULL, NULL);
 }

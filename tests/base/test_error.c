@@ -68,6 +68,22 @@ static void test_long_and_hostile(void **state) {
     assert_string_equal(error.message, "p?: a?[31mb?c?\xc3\xa9");
 }
 
+/* A prefix that leaves no room for the message is dropped; the longest that does is kept. */
+static void test_long_prefixes(void **state) {
+    (void)state;
+    ft_error error;
+    char prefix[sizeof error.message + 1];
+    for (size_t length = sizeof error.message - 4; length <= sizeof error.message; length++) {
+        memset(prefix, 'p', length);
+        prefix[length] = '\0';
+        ft_fail(&error, FT_ERR_IO, "rest");
+        ft_fail_prefix(&error, FT_ERR_IO, "%s", prefix);
+        assert_int_equal(error.message[0], length < sizeof error.message - 2 ? 'p' : ':');
+        if (length >= sizeof error.message - 2) assert_string_equal(error.message, ": rest");
+        assert_true(strlen(error.message) < sizeof error.message);
+    }
+}
+
 static void test_names(void **state) {
     (void)state;
     assert_string_equal(ft_status_name(FT_OK), "FT_OK");
@@ -85,9 +101,9 @@ static void test_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fail),  cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_file),  cmocka_unit_test(test_long_and_hostile),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_fail),          cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_file),          cmocka_unit_test(test_long_and_hostile),
+        cmocka_unit_test(test_long_prefixes), cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests_name("base/error", tests, NULL, NULL);
 }

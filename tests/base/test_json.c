@@ -38,6 +38,18 @@ static void depth_is_limited(void **state) {
     assert_int_equal(json_parse(deep, sizeof deep, &root, &error), FT_ERR_DAMAGED);
 }
 
+static void strings_with_a_nul_are_errors(void **state) {
+    (void)state;
+    json_t *value = json_stringn("a\0b", 3);
+    const char *text = NULL;
+    ft_error error;
+    assert_non_null(value);
+    assert_int_equal(json_read_string(value, &text, &error), FT_ERR_DAMAGED);
+    assert_string_equal(error.message, "contains a NUL character");
+    assert_null(text);
+    json_decref(value);
+}
+
 static void values_are_checked(void **state) {
     (void)state;
     json_t *root = NULL;
@@ -93,9 +105,9 @@ static void values_are_written_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_parsed),       cmocka_unit_test(errors_have_line_and_column),
-        cmocka_unit_test(depth_is_limited),        cmocka_unit_test(values_are_checked),
-        cmocka_unit_test(values_are_written_back),
+        cmocka_unit_test(values_are_parsed),  cmocka_unit_test(errors_have_line_and_column),
+        cmocka_unit_test(depth_is_limited),   cmocka_unit_test(strings_with_a_nul_are_errors),
+        cmocka_unit_test(values_are_checked), cmocka_unit_test(values_are_written_back),
     };
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
 }

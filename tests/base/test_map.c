@@ -73,6 +73,7 @@ static void test_reserve(void **state) {
     arena_init(&a, 1 << 20);
     map_init(&m, &a);
     assert_true(map_reserve(&m, 1000));
+    assert_false(map_reserve(&m, (size_t)UINT32_MAX / 4 + 1)); /* more than 32 bits can index */
     uint32_t capacity = m.capacity;
     assert_in_range(capacity, 1000, 1 << 20);
     for (uint32_t i = 0; i < 1000; i++) assert_true(map_set(&m, arena_format(&a, "%u", i), i));
