@@ -133,6 +133,7 @@ static void quantised_model_has_the_type_of_its_weights(void **state) {
     for (uint32_t i = 0; i < ft_graph_tensor_count(model); i++) model->tensors[i].dtype = FT_UINT8;
     ft_results results = predict((ft_request){.device = "adreno-640"});
     assert_int_equal(ft_result_time(&results.items[0])->provenance, FT_EXTRAPOLATED);
+    assert_true(strncmp(results.items[0].notes[0], "int8 was not", 12) == 0); /* uint8 counts as int8 */
     assert_true(has_note(&results.items[0], "int8 was not measured on adreno-640"));
     ft_results_free(&results);
     ft_graph_free(model);
@@ -367,6 +368,49 @@ static void type_is_that_of_more_than_half_of_the_macs(void **state) {
     assert_int_equal(provenance_of(1, 2), FT_LEARNED);
 }
 
+/* --- Memory -------------------------------------------------------------------------------------------------- */
+
+/* The timeline by ft_memory_plan, and that of a result, whose parts are all above zero. */
+static void check_timeline(ft_mode mode, ft_dtype dtype, bool is_mixed) {
+    ft_graph *bound = NULL;
+    ft_memory plan;
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = mode;
+    options.dtype = dtype;
+    options.is_mixed = is_mixed;
+    assert_int_equal(ft_graph_bind(model, &(ft_binding){.batch = 4}, &bound, NULL), FT_OK);
+    assert_int_equal(ft_memory_plan(bound, &options, &plan, NULL, NULL, NULL), FT_OK);
+    ft_graph_free(bound);
+    ft_results results = predict(
+        (ft_request){.device = "adreno-640", .batch = 4, .mode = mode, .dtype = dtype, .optimizer = options.optimizer});
+    const ft_metric_result *memory = ft_result_memory(&results.items[0]);
+    assert_true(memory->value == (double)plan.peak_bytes);
+    for (uint32_t i = 0; i < memory->part_count; i++) assert_true(memory->parts[i].value > 0);
+    ft_results_free(&results);
+}
+
+static void training_in_16_bits_is_mixed(void **state) {
+    (void)state;
+    check_timeline(FT_TRAIN, FT_FLOAT16, true);
+    check_timeline(FT_TRAIN, FT_FLOAT32, false);
+    check_timeline(FT_INFER, FT_FLOAT16, false);
+}
+
+static void a_single_memory_of_the_device_is_enough(void **state) {
+    (void)state;
+    flops_file_write("only.ftm", "sram_bytes", 100, 2);
+    const char *files[] = {"times.ftm", "only.ftm"}, *bundle[] = {"single.ftm"};
+    ft_predictor_set *saved = set;
+    assert_int_equal(ft_predictor_bundle(files, 2, "single.ftm", NULL), FT_OK);
+    assert_int_equal(ft_predictor_set_open(bundle, 1, &set, NULL), FT_OK);
+    ft_results results = predict((ft_request){.device = "adreno-640"});
+    assert_true(ft_result_memory(&results.items[0])->value == 100 + 2 * (2 * MACS + 8));
+    assert_int_equal(ft_result_memory(&results.items[0])->part_count, 1);
+    ft_results_free(&results);
+    ft_predictor_set_free(set);
+    set = saved;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trained_device_is_learned),
@@ -384,6 +428,8 @@ int main(void) {
         cmocka_unit_test(time_below_a_microsecond_has_a_bound),
         cmocka_unit_test(roofline_is_that_of_the_data_sheet),
         cmocka_unit_test(type_is_that_of_more_than_half_of_the_macs),
+        cmocka_unit_test(training_in_16_bits_is_mixed),
+        cmocka_unit_test(a_single_memory_of_the_device_is_enough),
     };
     return cmocka_run_group_tests_name("forecast/forecast", tests, set_up, tear_down);
 }

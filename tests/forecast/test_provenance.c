@@ -22,14 +22,15 @@ static const int64_t batches[] = {1, 64};
 static ft_predictor_set *set;
 static ft_graph *model;
 
-/* A convolution, an activation, a pool and a product. */
-static ft_graph *make_model(void) {
+/* A convolution, an activation, a pool and a product. The activation may be an unknown operator. */
+static ft_graph *make_model(const char *activation) {
     onnx_model *m = onnx_model_new();
     onnx_input(m, m->graph, "x", ONNX_FLOAT, "N,3,32,32");
     onnx_initializer(m, m->graph, "w", ONNX_FLOAT, "16,3,3,3");
     onnx_initializer(m, m->graph, "v", ONNX_FLOAT, "16,10");
     onnx_node(m, m->graph, "Conv", "x w", "c");
-    onnx_node(m, m->graph, "Relu", "c", "r");
+    onnx_info(m, m->graph, "r", ONNX_FLOAT, "N,16,30,30");
+    onnx_node(m, m->graph, activation, "c", "r");
     onnx_node(m, m->graph, "GlobalAveragePool", "r", "p");
     onnx_node(m, m->graph, "Flatten", "p", "f");
     onnx_node(m, m->graph, "MatMul", "f v", "y");
@@ -46,7 +47,7 @@ static int set_up(void **state) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
-    model = make_model();
+    model = make_model("Relu");
     return folder_enter(state);
 }
 
@@ -175,12 +176,49 @@ static void nothing_is_learned_on_devices_without_measurements(void **state) {
     assert_true(checked > 0);
 }
 
+/* The note has the share of the time that comes from unknown kernels, on trained and on new devices alike. */
+static void notes_have_the_share_of_unknown_kernels(void **state) {
+    (void)state;
+    static const char *const devices[] = {"adreno-640", "h100-sxm"};
+    static const char *const endings[] = {"is extrapolated: no kernels like these were measured on adreno-640",
+                                          "comes from kernels unlike those of the training data"};
+    ft_graph *saved = model;
+    model = make_model("Mystery");
+    for (int i = 0; i < 2; i++) {
+        const ft_request request = {.device = devices[i], .batch = 64};
+        ft_results results = {0};
+        char note[160];
+        assert_int_equal(ft_predict(set, model, NULL, &request, 1, &results, NULL), FT_OK);
+        double covered = results.items[0].coverage_ratio;
+        assert_true(covered > 0 && covered < 0.9);
+        snprintf(note, sizeof note, "%.0f %% of the time %s", 100 - 100 * covered, endings[i]);
+        if (!has_note(&results.items[0], note)) fail_msg("no note '%s'", note);
+        ft_results_free(&results);
+        expect_note(&request, "1 of 5 operators are unknown", endings[1 - i]);
+    }
+    ft_graph_free(model);
+    model = saved;
+    expect_note(&(ft_request){.device = "h100-sxm", .batch = 64}, "no measurements of h100-sxm", endings[1]);
+}
+
+/* Kernels of a small model take less time than their launch. */
+static void small_model_on_a_gpu_is_bound_by_launches(void **state) {
+    (void)state;
+    ft_results results = {0};
+    const ft_request request = {.device = "rtx-4090", .batch = 1};
+    assert_int_equal(ft_predict(set, model, NULL, &request, 1, &results, NULL), FT_OK);
+    assert_int_equal(results.items[0].bound, FT_BOUND_LAUNCH);
+    ft_results_free(&results);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_add_up_on_every_bundled_device),
         cmocka_unit_test(nothing_is_learned_on_an_imaginary_gpu),
         cmocka_unit_test(nothing_is_learned_on_devices_without_measurements),
         cmocka_unit_test(notes_name_the_mode_without_measurements),
+        cmocka_unit_test(notes_have_the_share_of_unknown_kernels),
+        cmocka_unit_test(small_model_on_a_gpu_is_bound_by_launches),
     };
     return cmocka_run_group_tests_name("forecast/provenance", tests, set_up, tear_down);
 }
