@@ -90,6 +90,19 @@ static ft_status begin_metrics(forecast_job *job, ft_error *error) {
     return FT_OK;
 }
 
+/* Facts that a reader of the result should not have to find out: a batch that the file fixes, and too little memory. */
+static ft_status note_limits(forecast_job *job, ft_error *error) {
+    const ft_graph *bound = job->view->bound;
+    double memory_bytes = job->sheet != NULL ? ft_device_number(job->sheet, "memory_bytes") : NAN;
+    if (ft_graph_is_scaled(bound))
+        FT_TRY(job_note(job, error, "the file fixes batch %lld: activations and work are scaled to batch %lld",
+                        (long long)ft_graph_exported_batch(bound), (long long)ft_graph_batch(bound)));
+    if (isfinite(memory_bytes) && ft_result_fit(job->out, memory_bytes) == FT_FITS_NOT)
+        FT_TRY(job_note(job, error, "batch %lld does not fit into the memory of %s (%.1f GiB)",
+                        (long long)ft_graph_batch(bound), job->out->request.device, memory_bytes / (1 << 30)));
+    return FT_OK;
+}
+
 static ft_status predict_one(forecast_context *c, const ft_request *given, ft_result *out, ft_error *error) {
     forecast_job job = {.context = c, .out = out};
     FT_TRY(begin_metrics(&job, error));
@@ -100,6 +113,7 @@ static ft_status predict_one(forecast_context *c, const ft_request *given, ft_re
     if (job.cost->estimated_ops > 0)
         FT_TRY(job_note(&job, error, "%u of %u operators are unknown: their cost is estimated from their bytes",
                         job.cost->estimated_ops, job.cost->op_count));
+    FT_TRY(note_limits(&job, error));
     assert(out->metric_count <= JOB_MAX_METRICS && out->note_count <= JOB_MAX_NOTES);
     return keep_notes(&job, error);
 }

@@ -276,16 +276,6 @@ static bool same_no_time(const ft_result *a, const ft_result *b, const void *use
     return same_text(ft_result_time(a)->missing_reason, ft_result_time(b)->missing_reason);
 }
 
-static const char *util_reason(const ft_result *result) {
-    const ft_metric_result *util = ft_result_metric(result, "util_ratio");
-    return util != NULL ? util->missing_reason : NULL;
-}
-
-static bool same_no_util(const ft_result *a, const ft_result *b, const void *user) {
-    (void)user;
-    return same_text(util_reason(a), util_reason(b));
-}
-
 static bool same_type(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
     return a->request.dtype == b->request.dtype;
@@ -363,7 +353,6 @@ void report_table_notes(sink *out, const ft_style *style, const ft_results *resu
         {"", same_type, type_of, true},
         {"setting ", same_setting, setting_of, false},
         {"no time: ", same_no_time, time_reason, false},
-        {"no utilisation: ", same_no_util, util_reason, false},
     };
     uint32_t shown = 0, left_out = 0;
     buf_char(&out->text, '\n');

@@ -243,7 +243,6 @@ static void test_table(void **state) {
     has(text, "sram_bytes");
     has(text, "3 others");
     has(text, "no time: its data sheet lacks the bandwidth");
-    has(text, "no utilisation: it was not measured");
     has(text, "rtx-4090: a note, with \"quotes\"");
     has(text, "compile=no;layout=nchw");
     free(text);

@@ -206,6 +206,12 @@ static bool is_far_batch(const torch_model *m, const resolved_request *r) {
     return !r->sheet.is_gpu && r->batch >= MUCH_LARGER * measured_setting(m, r)->typical_batch;
 }
 
+/* Batches of a GPU beyond those measured: the time grows in proportion, as far as the kernels can tell. */
+static bool is_large_batch(const torch_model *m, const resolved_request *r) {
+    static const double MUCH_LARGER = 4;
+    return r->sheet.is_gpu && r->batch > MUCH_LARGER * measured_setting(m, r)->typical_batch;
+}
+
 static bool is_assumed(const torch_model *m, const resolved_request *r) {
     return r->match.is_assumed || is_borrowed_training(m, r) || is_far_batch(m, r);
 }
@@ -240,7 +246,7 @@ typedef struct launch_overhead {
 static ft_status set_provenance(const torch_model *m, const resolved_request *r, launch_overhead launch, arena *memory,
                                 model_output *out, ft_error *error) {
     char text[160] = "";
-    if (is_assumed(m, r)) out->provenance = FT_EXTRAPOLATED;
+    if (is_assumed(m, r) || is_large_batch(m, r)) out->provenance = FT_EXTRAPOLATED;
     if (launch.ratio > 0) {
         out->provenance = launch.ratio > 1 ? FT_ASSUMED : FT_EXTRAPOLATED;
         snprintf(text, sizeof text,
@@ -248,7 +254,7 @@ static ft_status set_provenance(const torch_model *m, const resolved_request *r,
                  launch.us);
     } else if (is_borrowed_training(m, r)) {
         snprintf(text, sizeof text, "training was not measured on this device; it is extrapolated from another one");
-    } else if (is_far_batch(m, r)) {
+    } else if (is_far_batch(m, r) || is_large_batch(m, r)) {
         snprintf(text, sizeof text, "batch %g was not measured on this device; it is extrapolated from smaller ones",
                  r->batch);
     } else if (r->match.is_assumed) {
