@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "predict_options.h"
 
-enum { EXIT_FITS_NOT = 20, EXIT_UNCERTAIN = 21, MOST_BATCH = 65536 };
+enum { EXIT_FITS_NOT = 20, EXIT_UNCERTAIN = 21, MAX_BATCH = 65536 };
 
 typedef struct arguments {
     predict_options predict;
@@ -203,7 +203,7 @@ static int run(int argc, char **argv, bool is_max_batch) {
     predict_options_init(&args->predict);
     args->output = output_options_default();
     args->free_bytes = NAN;
-    args->most = MOST_BATCH;
+    args->most = MAX_BATCH;
     args->is_max_batch = is_max_batch;
     options_parse(is_max_batch ? &cmd_max_batch_options : &cmd_fits_options, argc, argv, args);
     int code = (int)predict_options_open(&args->predict);

@@ -200,9 +200,9 @@ void axis_log(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit u
         lo = 1;
         hi = 10;
     }
-    static const double LEAST = 1e-100, MOST = 1e100; /* beyond them ratios overflow */
-    lo = fmin(fmax(lo, LEAST), MOST);
-    hi = fmin(fmax(hi, LEAST), MOST);
+    static const double MIN_END = 1e-100, MAX_END = 1e100; /* beyond them ratios overflow */
+    lo = fmin(fmax(lo, MIN_END), MAX_END);
+    hi = fmin(fmax(hi, MIN_END), MAX_END);
     double room = fmax(pow(hi / lo, 0.03), 1.02);
     *axis = (plot_axis){.is_log = true, .lo = lo / room, .hi = hi * room, .unit = unit};
     add_log_ticks(axis, about);
