@@ -1,6 +1,7 @@
 /* families.h - the list of predictor families, in the order in which they are presented; the first is the default.
  *
- * X(name): `const family family_<name>`, defined in one file of a sub-folder. A new family is that file and a line here. */
+ * X(name): `const family family_<name>`, defined in one file of a sub-folder. A new family is that file and a line
+ * here. */
 #ifndef PREDICTOR_CORE_FAMILIES_H
 #define PREDICTOR_CORE_FAMILIES_H
 

@@ -206,7 +206,7 @@ static bool is_far_batch(const torch_model *m, const resolved_request *r) {
     return !r->sheet.is_gpu && r->batch >= MUCH_LARGER * measured_setting(m, r)->typical_batch;
 }
 
-/* Batches of a GPU beyond those measured: the time grows in proportion, as far as the kernels can tell. */
+/* Batches of a GPU beyond those measured: the time is assumed to grow in proportion. */
 static bool is_large_batch(const torch_model *m, const resolved_request *r) {
     static const double MUCH_LARGER = 4;
     return r->sheet.is_gpu && r->batch > MUCH_LARGER * measured_setting(m, r)->typical_batch;
