@@ -148,7 +148,7 @@ static ft_status find_sample(gathering *g, const fit_row *row, uint32_t *number,
 
 static ft_status find_samples(gathering *g, ft_error *error) {
     uint32_t number;
-    g->firsts = malloc(((size_t)g->set->train.count + g->set->valid.count + 1) * sizeof *g->firsts);
+    g->firsts = calloc((size_t)g->set->train.count + g->set->valid.count + 1, sizeof *g->firsts);
     if (g->firsts == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < g->set->train.count; i++) FT_TRY(find_sample(g, &g->set->train.items[i], &number, error));
     g->data->train_count = g->data->graph_count;

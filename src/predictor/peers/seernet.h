@@ -26,7 +26,7 @@ enum {
 
 /* seernet_extract.c */
 gnn_widths seernet_widths(const void *own);
-ft_status seernet_extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+ft_status seernet_extract(const void *own, const void *extractor, model_view *view, arena *memory, gnn_sample *sample,
                           ft_error *error);
 
 /* seernet_net.c */

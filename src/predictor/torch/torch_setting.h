@@ -33,7 +33,7 @@ bool torch_setting_same_group(const torch_setting *a, const torch_setting *b);
 /* Assigns each setting its group, numbered by their first settings; returns the number of groups. */
 uint32_t torch_setting_groups(const torch_setting *settings, uint32_t count, uint32_t *groups);
 bool torch_setting_equal(const torch_setting *a, const torch_setting *b);
-torch_precision torch_setting_precision(const torch_setting *setting);
+torch_precision torch_setting_precision(const torch_setting *c);
 
 /* GPUs and CPUs have separate networks: hardly any effect on one exists on the other. */
 typedef enum torch_side { TORCH_GPU, TORCH_CPU, TORCH_SIDES } torch_side;
@@ -69,7 +69,7 @@ typedef struct torch_match {
 torch_match torch_setting_nearest(const torch_setting *settings, const torch_sheet *sheets, uint32_t count,
                                   const torch_setting *requested, const torch_sheet *sheet);
 
-json_t *torch_setting_save(const torch_setting *setting); /* NULL when out of memory */
+json_t *torch_setting_save(const torch_setting *c); /* NULL when out of memory */
 ft_status torch_setting_load(const json_t *list, uint32_t device_count, torch_setting *c, ft_error *error);
 json_t *torch_sheet_save(const torch_sheet *sheet);
 ft_status torch_sheet_load(const json_t *list, torch_sheet *sheet, ft_error *error);

@@ -45,10 +45,10 @@ typedef struct torch_infer torch_infer;
  * data and the network must outlive it. `threads` may be NULL. */
 ft_status torch_infer_new(const torch_data *data, const float *inputs, const torch_net *net, pool *threads,
                           torch_infer **out, ft_error *error);
-void torch_infer_free(torch_infer *a);
+void torch_infer_free(torch_infer *t);
 
 /* Logarithms of the predicted times of labels, by the current weights. `order` as in torch_shard_fill. */
-ft_status torch_infer_labels(torch_infer *a, const torch_label *labels, const uint32_t *order, uint32_t count,
+ft_status torch_infer_labels(torch_infer *t, const torch_label *labels, const uint32_t *order, uint32_t count,
                              float *logs, ft_error *error);
 
 #endif
