@@ -40,7 +40,7 @@ static ft_status extract(const void *own, const void *extractor, model_view *s, 
 
 static ft_status read_sheet(const ft_device *device, float *values, ft_error *error) {
     (void)device, (void)error;
-    values[0] = 1;
+    values[0] = 1.5F;
     return FT_OK;
 }
 
@@ -255,13 +255,69 @@ static void kinds_without_last_layers_are_refused(void **state) {
     free_made(d);
 }
 
+/* --- Data sheets --------------------------------------------------------------------------------------------- */
+
+static void devices_that_were_not_in_training_need_a_sheet(void **state) {
+    (void)state;
+    made *d = make();
+    scan_graph graph;
+    model_view s;
+    arena memory;
+    model_output out = {0};
+    ft_device *sheet = NULL;
+    ft_error error;
+    target_device target = {.index = FT_NONE};
+    assert_true(gnn_reads_sheets(d->m));
+    assert_int_equal(ft_device_open(devices[1], &sheet, &error), FT_OK);
+    assert_int_equal(scan_graph_open(d->data, &ft_dataset_records(d->data)[d->rows[0].record], &graph, NULL), FT_OK);
+    model_view_init(&s, graph.bound, &(ft_request){.mode = FT_INFER});
+    arena_init(&memory, 1 << 20);
+    const predict_input in = {&s, &target, &memory, false};
+    assert_int_equal(gnn_predict(d->m, &in, &out, &error), FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "fixed was not trained on this device"));
+    target.sheet = sheet;
+    assert_int_equal(gnn_predict(d->m, &in, &out, &error), FT_OK);
+    assert_true(fabs(out.value / predicted(d, d->m, 0, 0) - 1) < 1e-6); /* the network does not use the sheet */
+    arena_free(&memory);
+    model_view_free(&s);
+    scan_graph_free(&graph);
+    ft_device_free(sheet);
+    free_made(d);
+}
+
+static void features_of_devices_are_saved(void **state) {
+    (void)state;
+    made *d = make();
+    json_t *params = NULL;
+    float_block block = {0};
+    void *again = NULL;
+    ft_error error;
+    assert_int_equal(gnn_save(d->m, &params, &block, &error), FT_OK);
+    assert_int_equal(gnn_load(&d->kind, params, block.items, block.count, 1, &again, &error), FT_OK);
+    const gnn_model *m = again;
+    assert_int_equal(m->column_count, 1);
+    assert_true(m->columns[0].values[0] == 1.5F);
+    assert_true(predicted(d, m, 2, 0) == predicted(d, d->m, 2, 0));
+    gnn_free(again);
+    json_t *column = json_array_get(json_object_get(params, "columns"), 0);
+    json_object_set_new(column, "values", json_pack("[f, f]", 1.0, 2.0));
+    assert_int_equal(gnn_load(&d->kind, params, block.items, block.count, 1, &again, &error), FT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, "2 values of a device, but 1 are expected"));
+    json_object_set_new(column, "values", json_pack("[s]", "x"));
+    assert_int_equal(gnn_load(&d->kind, params, block.items, block.count, 1, &again, &error), FT_ERR_DAMAGED);
+    json_decref(params);
+    float_block_free(&block);
+    free_made(d);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(the_last_layers_may_be_tuned_alone),    IN_FOLDER(tuning_follows_the_new_labels),
         IN_FOLDER(a_new_device_has_a_shifted_column),     IN_FOLDER(weights_for_a_new_device_are_halfway),
-        IN_FOLDER(kinds_without_last_layers_are_refused),
+        IN_FOLDER(kinds_without_last_layers_are_refused), IN_FOLDER(devices_that_were_not_in_training_need_a_sheet),
+        IN_FOLDER(features_of_devices_are_saved),
     };
     return cmocka_run_group_tests_name("predictor/gnn_tune", tests, NULL, NULL);
 }

@@ -120,6 +120,36 @@ static void test_other_operators(void **state) {
     ft_graph_free(g);
 }
 
+/* Bytes, batch, channels, height and width of the edge between two operators. */
+static void expect_edge(ft_graph *g, uint32_t x, uint32_t y, uint32_t z, const double dims[5]) {
+    arena memory;
+    arena_init(&memory, UINT64_MAX);
+    toy_op(g, "Relu", x, FT_NONE, FT_NONE, y);
+    toy_op(g, "Relu", y, FT_NONE, FT_NONE, z);
+    toy_finish(g, z, 2, 2);
+    gnn_sample s = look(g, &memory);
+    assert_int_equal(s.edges, 1);
+    for (int k = 0; k < SEERNET_EDGE_VALUES; k++) expect_near(s.edge_values[k], log1p(dims[k]));
+    arena_free(&memory);
+    ft_graph_free(g);
+}
+
+/* Of tensors that are no images, the last dimension has the channels, and those between are the height. */
+static void edges_have_the_shape_of_their_tensor(void **state) {
+    (void)state;
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    expect_edge(g, toy_input(g, 2, 7), toy_value(g, 2, 7), toy_value(g, 2, 7), (const double[]){56, 2, 7, 0, 0});
+    g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    expect_edge(g, toy_input(g, 2, 5, 7), toy_value(g, 2, 5, 7), toy_value(g, 2, 5, 7),
+                (const double[]){280, 2, 7, 5, 0});
+    g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    expect_edge(g, toy_input(g, 2, 3, 5, 2, 7), toy_value(g, 2, 3, 5, 2, 7), toy_value(g, 2, 3, 5, 2, 7),
+                (const double[]){1680, 2, 7, 30, 0});
+    g = toy_graph(FT_FORMAT_TFLITE, FT_NHWC);
+    expect_edge(g, toy_input(g, 2, 3, 5, 7), toy_value(g, 2, 3, 5, 7), toy_value(g, 2, 3, 5, 7),
+                (const double[]){840, 2, 7, 3, 5});
+}
+
 static void test_memory(void **state) {
     (void)state;
     ft_graph *g = make();
@@ -143,6 +173,7 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edges_have_the_shape_of_their_tensor),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_edges_and_graph),
         cmocka_unit_test(test_other_operators),

@@ -84,10 +84,61 @@ static void scalar_elements_cost_cycles(void **state) {
     assert_true(amount(&row, TORCH_GPU, 4, TORCH_SERIAL) == 0);
 }
 
+/* Factors of launches, weights and moved bytes; the row moves 2 * 1000 elements, and has 100 weights, of 4 bytes. */
+static void every_kind_has_its_factors_on_cpus(void **state) {
+    (void)state;
+    static const double factors[TORCH_KINDS][3] = {[TORCH_CONV] = {1, 1, 1},
+                                                   [TORCH_POINTWISE] = {0.9, 0.4, 1},
+                                                   [TORCH_GROUPED] = {1.3, 0.4, 1},
+                                                   [TORCH_DEPTHWISE] = {1, 0.4, 1},
+                                                   [TORCH_LINEAR] = {0.4, 0.25, 0.5},
+                                                   [TORCH_MATMUL] = {0.4, 0.25, 0.5},
+                                                   [TORCH_ATTENTION] = {0.6, 0.25, 4},
+                                                   [TORCH_BATCH_NORM] = {0.1, 0.25, 1},
+                                                   [TORCH_LAYER_NORM] = {0.1, 0.25, 3},
+                                                   [TORCH_GROUP_NORM] = {0.1, 0.25, 3},
+                                                   [TORCH_SOFTMAX] = {0.1, 0.25, 3},
+                                                   [TORCH_ACTIVATION] = {0.1, 0.25, 1},
+                                                   [TORCH_SMOOTH] = {0.1, 0.25, 1},
+                                                   [TORCH_ELEMENTWISE] = {0.1, 0.25, 1},
+                                                   [TORCH_CONCAT] = {0.1, 0.25, 4},
+                                                   [TORCH_COPY] = {0.1, 0.25, 2},
+                                                   [TORCH_PAD] = {0.1, 0.25, 4},
+                                                   [TORCH_CAST] = {0.1, 0.25, 1},
+                                                   [TORCH_MAX_POOL] = {0.1, 0.25, 4},
+                                                   [TORCH_AVERAGE_POOL] = {0.1, 0.25, 2},
+                                                   [TORCH_REDUCTION] = {0.1, 0.25, 4},
+                                                   [TORCH_RESIZE] = {0.1, 0.25, 8},
+                                                   [TORCH_RECURRENT] = {0.4, 0.25, 8},
+                                                   [TORCH_OTHER] = {0.1, 0.25, 2}};
+    for (uint32_t kind = 0; kind < TORCH_KINDS; kind++) {
+        torch_row row = row_of((torch_kind)kind, 1000, 100);
+        assert_float_equal(amount(&row, TORCH_CPU, 1, TORCH_LAUNCHES), factors[kind][0], 1e-6);
+        assert_float_equal(amount(&row, TORCH_CPU, 1, TORCH_WEIGHTS), 400 * factors[kind][1], 1e-3);
+        assert_float_equal(amount(&row, TORCH_CPU, 1, TORCH_MOVED), 8000 * factors[kind][2], 1e-2);
+        assert_float_equal(amount(&row, TORCH_GPU, 1, TORCH_MOVED), 8000, 1e-2);
+    }
+}
+
+/* Terms of the batch are multiplied by it, weights and launches are not. */
+static void amounts_are_terms_times_anchors(void **state) {
+    (void)state;
+    const double anchors[TORCH_TERMS] = {2, 1, 1, 1, 1, 0.5, 1, 0.25, 1, 1};
+    torch_row row = row_of(TORCH_CONV, 1000, 100);
+    float amounts[TORCH_TERMS];
+    torch_amounts(&row, TORCH_GPU, anchors, 3, 5, amounts);
+    assert_float_equal(amounts[TORCH_LAUNCHES], 1 * 2 * 5, 1e-6);
+    assert_float_equal(amounts[TORCH_MOVED], 8000 * 0.5 * 3 * 5, 1e-2);
+    assert_float_equal(amounts[TORCH_WEIGHTS], 400 * 0.25 * 5, 1e-3);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpus_have_the_rates_of_the_data_sheet), cmocka_unit_test(kinds_have_factors_on_cpus),
-        cmocka_unit_test(large_blocks_cost_fresh_pages), cmocka_unit_test(computed_weights_are_read_and_written),
-        cmocka_unit_test(scalar_elements_cost_cycles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gpus_have_the_rates_of_the_data_sheet),
+                                       cmocka_unit_test(kinds_have_factors_on_cpus),
+                                       cmocka_unit_test(large_blocks_cost_fresh_pages),
+                                       cmocka_unit_test(computed_weights_are_read_and_written),
+                                       cmocka_unit_test(scalar_elements_cost_cycles),
+                                       cmocka_unit_test(every_kind_has_its_factors_on_cpus),
+                                       cmocka_unit_test(amounts_are_terms_times_anchors)};
     return cmocka_run_group_tests_name("predictor/torch_amounts", tests, NULL, NULL);
 }

@@ -199,6 +199,40 @@ static void named_sizes_have_their_index(void **state) {
     assert_true(row.features[TORCH_SIZE_WIDE] == 0);
 }
 
+/* 8 channels to `cout`, a window of 3 by 5. */
+static torch_kernel convolve(int64_t groups, int64_t cout, arena *memory) {
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, 1, 8, 6, 10), w = toy_weight(g, cout, 8 / groups, 3, 5), count = 0;
+    uint32_t y = toy_op(g, "Conv", x, w, FT_NONE, toy_value(g, 1, cout, 4, 6));
+    ft_attr attrs[] = {toy_int(g, "group", groups), toy_ints(g, "kernel_shape", 3, 5)};
+    toy_attrs(g, attrs, 2);
+    toy_finish(g, y, 1, 1);
+    torch_kernel k = kernels_of(g, "torch-eager", memory, &count)[0];
+    assert_int_equal(count, 1);
+    ft_graph_free(g);
+    return k;
+}
+
+static void convolutions_are_of_three_kinds(void **state) {
+    (void)state;
+    arena memory;
+    arena_init(&memory, 1 << 20);
+    torch_kernel k = convolve(1, 16, &memory);
+    assert_int_equal(k.kind, TORCH_CONV);
+    assert_int_equal(k.holds, 1U << TORCH_CONV);
+    assert_true(k.groups == 1 && k.depth == 8 * 15 && k.columns == 16 && k.height == 4 && k.width == 6);
+    assert_true(k.in_channels == 8 && k.out_channels == 16 && k.window == 5 && k.stride == 1);
+    assert_true(k.weights == 16 * 8 * 15 && k.macs == 16 * 24 * 8 * 15);
+    k = convolve(2, 16, &memory);
+    assert_int_equal(k.kind, TORCH_GROUPED);
+    assert_int_equal(k.holds, 1U << TORCH_GROUPED);
+    assert_true(k.groups == 2 && k.depth == 4 * 15 && k.columns == 8 && k.out_channels == 16);
+    k = convolve(8, 8, &memory);
+    assert_int_equal(k.kind, TORCH_DEPTHWISE);
+    assert_true(k.groups == 8 && k.depth == 15 && k.columns == 1);
+    arena_free(&memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(types_follow_autocast),
                                        cmocka_unit_test(rows_do_not_depend_on_the_batch),
@@ -207,6 +241,7 @@ int main(void) {
                                        cmocka_unit_test(rows_have_the_divisibility_of_channels),
                                        cmocka_unit_test(group_norms_are_as_long_as_a_group),
                                        cmocka_unit_test(computed_weights_are_counted_apart),
-                                       cmocka_unit_test(named_sizes_have_their_index)};
+                                       cmocka_unit_test(named_sizes_have_their_index),
+                                       cmocka_unit_test(convolutions_are_of_three_kinds)};
     return cmocka_run_group_tests_name("predictor/torch_kernel", tests, NULL, NULL);
 }
