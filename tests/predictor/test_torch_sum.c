@@ -175,7 +175,9 @@ static void other_devices_are_predicted_from_data_sheets(void **state) {
                   second = {.index = FT_NONE, .sheet = fast};
     model_output here = predict(&f, &known, NULL, 64, &parts);
     assert_true(fabs(parts - here.value) <= 1e-6 * here.value);
-    assert_int_equal(here.provenance, FT_LEARNED);
+    assert_int_equal(here.provenance, FT_EXTRAPOLATED); /* more than four times the measured batches */
+    assert_int_equal(predict(&f, &known, NULL, 4, &parts).provenance, FT_LEARNED);
+    assert_int_equal(predict(&f, &known, NULL, 5, &parts).provenance, FT_EXTRAPOLATED);
     model_output there = predict(&f, &first, NULL, 64, &parts), faster = predict(&f, &second, NULL, 64, &parts);
     assert_true(there.value < here.value && faster.value < there.value);
     assert_true(there.spread > here.spread);
