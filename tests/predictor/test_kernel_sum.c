@@ -188,6 +188,19 @@ static void mixes_are_shares_of_time(void **state) {
     assert_true(features[MIX_FEATURES - 4] == 0.75F && features[MIX_FEATURES - 3] == 3);
 }
 
+static void mixes_add_up_amounts(void **state) {
+    (void)state;
+    kernel_mix mix = {0};
+    kernel_row first = {.terms = {[TERM_PRODUCT] = 7, [TERM_MOVED] = 3, [TERM_WEIGHTS] = 2, [TERM_DENSE] = 4}};
+    kernel_row depthwise = {.terms = {[TERM_DEPTHWISE] = 5, [TERM_MOVED] = 1}};
+    depthwise.features[FEATURE_OUT_HEIGHT] = -1; /* as small as the smallest class */
+    kernel_mix_add(&mix, &first, 15);
+    kernel_mix_add(&mix, &depthwise, 5);
+    assert_true(mix.total == 20 && mix.launches == 2 && mix.longest == 15);
+    assert_true(mix.product == 12 && mix.moved == 4 && mix.weights == 6);
+    assert_true(mix.by_height[0][0] == 15 && mix.by_height[1][0] == 5);
+}
+
 static void corrections_are_bounded(void **state) {
     (void)state;
     forest *f = NULL;
@@ -239,6 +252,7 @@ int main(void) {
                                        cmocka_unit_test(tables_hold_kernels_once),
                                        cmocka_unit_test(scaling_covers_the_range_of_training),
                                        cmocka_unit_test(mixes_are_shares_of_time),
+                                       cmocka_unit_test(mixes_add_up_amounts),
                                        cmocka_unit_test(corrections_are_bounded),
                                        cmocka_unit_test(corrections_weight_large_residuals)};
     return cmocka_run_group_tests_name("predictor/kernel_sum", tests, NULL, NULL);
