@@ -94,8 +94,7 @@ static double play_plainly(const ft_flow *flow, plain *p) {
     return last;
 }
 
-/* --- Rounds --------------------------------------------------------------------------------------------------------
- */
+/* --- Rounds -------------------------------------------------------------------------------------------------- */
 
 static double play(const ft_flow *flow) {
     ft_replay_options options = ft_replay_options_default();

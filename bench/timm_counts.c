@@ -104,8 +104,7 @@ static double majority(const row *first, size_t count, size_t offset) {
     return best == NULL ? 0 : strtod(best, NULL);
 }
 
-/* --- Counts of foretell ----------------------------------------------------------------------------------------------
- */
+/* --- Counts of foretell -------------------------------------------------------------------------------------- */
 
 static double norm_count(const ft_graph *bound) {
     double count = 0;

@@ -18,9 +18,9 @@ void cli_note(const char *format, ...) FT_PRINTF(1, 2);
 /* A whole number in a range. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_number(struct argp_state *state, const char *option, const char *text, uint64_t min, uint64_t max);
 
-/* Sizes : "8", "1,8,32", or "1..256", which doubles; each once. Returns how many. Ends the program with a
- * usage error when it is something else. */
-uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const char *text, int64_t *sizes, uint32_t most);
+/* Sizes: "8", "1,8,32", or "1..256", which doubles; each once. Returns how many. Ends the program with a usage error
+ * when it is something else. */
+uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const char *text, int64_t *sizes, uint32_t max);
 
 /* Bytes: "4096", "64M" and "9.5GiB" (powers of 1024), "24GB" (powers of 1000). Ends the program with a usage error when
  * it is something else. */
@@ -29,7 +29,7 @@ double cli_parse_bytes(struct argp_state *state, const char *option, const char 
 /* A whole file of settings as a string, which the caller frees; NULL after a message. */
 char *cli_read_file(const char *path);
 
-/* --- Output (output.c) ------------------------------------------------------------------------- */
+/* --- Output (output.c) --------------------------------------------------------------------------------------- */
 
 /* The options that every command has: --format, --output, --width, --color. `input` is an output_options. */
 extern const option_set output_set;
@@ -67,7 +67,7 @@ ft_status output_end(output *out, ft_status status, const ft_error *error);
 /* The first SIGINT, SIGTERM or SIGHUP ends the command between two models; a second one ends it at once. */
 void stop_install(void);
 bool stop_requested(void);
-/* The file to remove when a second signal ends us; NULL: none. */
+/* The file to remove when a second signal ends the process; NULL: none. */
 void stop_remove_file(const char *path);
 /* When a signal came: ends the process the way that signal does, as shells expect. */
 void stop_finish(void);
@@ -78,9 +78,9 @@ void stop_finish(void);
 void progress_begin(uint64_t total, bool is_quiet);
 /* `done` files of the total, and `part` of the current one. */
 void progress_show(uint64_t done, double part, const char *what);
-/* The same for calls of the library that take long: an ft_progress. Asks to stop when a signal came. */
+/* The same for calls of the library that take long: an ft_progress. Returns false, to stop, after a signal. */
 bool progress_step(void *user, uint64_t done, uint64_t total, const char *what);
-/* Takes the line away, so that something else may be written. */
+/* Erases the line, so that something else may be printed. */
 void progress_hide(void);
 
 /* --- Skipped records (cli.c) --------------------------------------------------------------------------------- */
@@ -101,16 +101,15 @@ void skip_note(void *user, const char *where, const char *why);
 /* Prints how many records were skipped, by reason. */
 void skip_summary(const skip_list *list, const char *source);
 
-/* --- Folders (folder.c) --------------------------------------------------------------------------------------------
- */
+/* --- Folders (folder.c) -------------------------------------------------------------------------------------- */
 
 /* The entries of a folder, sorted by name, hidden ones left out. NULL with *count = 0 when it cannot be read, after a
  * message. */
 char **folder_list(const char *path, size_t *count);
 void folder_free(char **entries, size_t count);
 typedef enum path_kind { PATH_FILE, PATH_FOLDER, PATH_OTHER } path_kind;
-/* What stands at a path. A folder behind a symbolic link counts only when `is_explicit`, else walks could go round in
- * circles. */
+/* The kind of a path. A folder behind a symbolic link counts only when `is_explicit`: others could contain themselves.
+ */
 path_kind path_kind_of(const char *path, bool is_explicit);
 /* Files at or under a path, the total of the progress line. */
 uint64_t folder_count_files(const char *path, bool is_explicit, uint32_t depth);

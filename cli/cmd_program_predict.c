@@ -52,7 +52,7 @@ static ft_status keep(predicting *p, const ft_program_result *item, const char *
     return FT_OK;
 }
 
-/* Messages of predictors do not know the line of a program. */
+/* Messages of predictors lack the line of the program: it is added. */
 static void name_line(const char *path, uint64_t line, ft_error *error) {
     ft_error what = *error;
     snprintf(error->message, sizeof error->message, "%s:%llu: %.200s", path, (unsigned long long)line, what.message);
@@ -132,7 +132,7 @@ static bool is_same_place(const ft_program_result *a, const ft_program_result *b
     return strcmp(a->task, b->task) == 0 && strcmp(a->device, b->device) == 0;
 }
 
-/* What was kept of a task so far. */
+/* The programs of a task that are kept so far. */
 typedef struct picks {
     uint32_t count;
     double time_us; /* of the last */

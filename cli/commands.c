@@ -1,3 +1,4 @@
+/* commands.c - the table of commands, made from the list in commands.h. */
 #include "commands.h"
 
 #include <string.h>

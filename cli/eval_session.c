@@ -1,3 +1,4 @@
+/* eval_session.c - opens a predictor, a data set and the output for a command, and closes them. */
 #include "eval_session.h"
 
 static ft_status open_session(eval_session *s, const char *predictor, const char *data, output_options *options) {

@@ -37,8 +37,7 @@ void model_walk_note_skipped(const model_walk *m);
 /* The exit status: 13 when some of several models failed. Prints a message when there was no model. */
 ft_status model_walk_status(const model_walk *m);
 
-/* --- Shapes (shape_options.c)
- * ------------------------------------------------------------------------------------------ */
+/* --- Shapes (shape_options.c) -------------------------------------------------------------------------------- */
 
 enum { SHAPES_MAX = 256 };
 

@@ -2,12 +2,12 @@
  * that gets its value. argp parses the command line and writes --help.
  *
  *     static const option_row rows[] = {
- *         {.help = "How to run:", .group = 20},
+ *         {.help = "Selection:", .group = 20},
  *         {"count", "N", "number of models to choose", 0, COUNT(arguments, count, 1000)},
  *         {"quiet", NULL, "no progress line", 0, FLAG(arguments, is_quiet)},
  *         {0},
  *     };
- *     static const option_set options = {.rows = rows, .doc = "Choose some.", .check = check};
+ *     static const option_set options = {.rows = rows, .doc = "Choose models to measure.", .check = check};
  *     options_parse(&options, argc, argv, &args);
  */
 #ifndef CLI_OPTIONS_H
@@ -51,8 +51,8 @@ option_parser option_text, option_flag, option_u32, option_u64, option_name, opt
 /* To an ft_mode, an ft_optimizer, an ft_output; a file that ends in .svg or .png, to a text. */
 option_parser option_mode, option_optimizer, option_format, option_plot;
 
-/* Where the value of a row goes: a field of a structure, which has to be of the right type. Types and fields cannot
- * stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* The target of a row: a field of a structure; the compiler checks its type. Types and fields cannot stand in
+ * parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 /* clang-format off */
 #define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind: 0)))
 #define TEXT(type, field) .parse = option_text, .at = OPTION_AT(type, field, const char *)
@@ -134,7 +134,8 @@ enum { OPTION_MAX_PARTS = 4 };
 typedef struct option_set option_set;
 struct option_set {
     const option_row *rows; /* ends with {0}; NULL: none of its own */
-    /* What has to hold once all is parsed; those of parts come first, the last of them first. May be NULL. */
+    /* Checks the options once all are parsed; those of parts run first, the last part before the others. May be NULL.
+     */
     void (*check)(void *input, struct argp_state *state);
     /* Sets that are shared by commands, and where their input is in that of this one. */
     struct {

@@ -1,3 +1,4 @@
+/* predict_options.c - options of predictions: parses them, opens predictors and devices, makes requests. */
 #include "predict_options.h"
 
 #include <ctype.h>

@@ -17,8 +17,8 @@ typedef struct predict_options {
     ft_dtype dtype;
     ft_optimizer optimizer;
     bool has_optimizer;
-    const char *runtime;                            /* rules that all devices have to run with; NULL: theirs */
-    const char *setting_list[PREDICT_MAX_SETTINGS]; /* "key=value", some of them ours to free */
+    const char *runtime;                            /* of --runtime, for all devices; NULL: the usual one of each */
+    const char *setting_list[PREDICT_MAX_SETTINGS]; /* "key=value" */
     uint32_t setting_count;
 
     /* Once open: */
@@ -30,8 +30,8 @@ typedef struct predict_options {
         bool is_without_torch;
     } devices[PREDICT_MAX_DEVICES];
     uint32_t device_count;
-    char *setting;       /* all of them, */
-    char *other_setting; /* and without those of PyTorch, for devices that do not run it */
+    char *setting;       /* all settings, as "compile=yes;layout=nhwc" */
+    char *other_setting; /* without those of PyTorch, for devices that do not run it */
 } predict_options;
 
 /* The options; `input` is a predict_options. */

@@ -1,3 +1,4 @@
+/* replay_options.c - the options of `foretell replay` alone: engines, workers and the network between them. */
 #include "replay_options.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* shapes.c - --shape: parsing, and which of several models a shape is for. */
+/* shape_options.c - --shape: parses shapes and chooses those that apply to a model. */
 #include <stdlib.h>
 #include <string.h>
 

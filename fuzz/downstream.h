@@ -41,7 +41,7 @@ static inline ft_status downstream_costs(const ft_graph *bound, ft_error *error)
     return status;
 }
 
-/* What accelerators would make of it. */
+/* Lowering to accelerators. */
 static inline ft_status downstream_npu(const ft_graph *bound, ft_error *error) {
     arena memory;
     npu_net net;

@@ -200,8 +200,7 @@ void detector(builder *b) {
     output(b, kept, INT64, 2, DIM_DETECTIONS, 3);
 }
 
-/* --- Small examples
- * ------------------------------------------------------------------------------------------------ */
+/* --- Small examples ------------------------------------------------------------------------------------------ */
 
 static const char *small_features(builder *b, const char *x) {
     x = relu(b, conv_bn(b, x, "conv1", (conv_shape){3, 32, 3, 2, 1}));

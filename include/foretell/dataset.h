@@ -47,8 +47,7 @@ FT_API uint32_t ft_dataset_metric(const ft_dataset *data, const char *name);
 /* Hash of graphs and records: equal content has an equal hash. */
 FT_API const char *ft_dataset_hash(const ft_dataset *data);
 
-/* --- Creating data sets
- * -------------------------------------------------------------------------------------------- */
+/* --- Creating data sets -------------------------------------------------------------------------------------- */
 
 /* Progress callback of long operations, possibly from another thread, but never concurrently; `total` is 0 when
  * unknown. Returning false cancels: FT_ERR_CANCELLED. */

@@ -13,7 +13,7 @@
 
 FT_C_BEGIN
 
-/* What is trained and how it is scored: common to searches and ablations. */
+/* Data, family and score of the trials of a search or an ablation. */
 typedef struct ft_trial_options {
     const char *family;          /* NULL: the default */
     const char *metric;          /* NULL: "time_us" */

@@ -1,3 +1,4 @@
+/* library.c - functions of shared libraries that are loaded when they are first needed. */
 #include "base/library.h"
 
 #include <dlfcn.h>

@@ -46,7 +46,7 @@ static void emit(const timeline *t, timeline_kind kind, uint32_t id, uint32_t fr
     t->events.on_event(t->events.user, &event);
 }
 
-/* Pieces of memory have numbers: storages, their gradient_bytes, what operators keep, gradient_bytes of parameters. */
+/* Pieces of memory are numbered: storages, their gradients, tensors kept by operators, gradients of parameters. */
 static uint32_t gradient_id(const timeline *t, uint32_t s) {
     return t->graph->tensor_count + s;
 }

@@ -124,7 +124,7 @@ typedef struct part_work {
 bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options, const ft_part *parts,
                    uint32_t count, arena *memory, part_work **work);
 
-/* What bounds the work: arithmetic, memory traffic or the launch. `min_s`: the shortest time that the limits allow. */
+/* The bound of the work: arithmetic, memory traffic or the launch. `min_s`: the shortest time that the limits allow. */
 ft_bound work_bound(const part_work *work, const device_limits *l, double *min_s);
 /* Whether kernels of a predicted time may wait on a device for the host to launch them, whatever bounds them once they
  * run; and whether one does. */

@@ -173,8 +173,7 @@ static void write_csv(ft_replay_report *r, const ft_model_replays *entry) {
     }
 }
 
-/* --- The document --------------------------------------------------------------------------------------------------
- */
+/* --- The document -------------------------------------------------------------------------------------------- */
 
 ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_replay_report **report,
                                  ft_error *error) {

@@ -184,8 +184,7 @@ static void draw_curve(figure *f, double left, double top, bool is_efficiency) {
     chart_marks(&c, &(mark_series){mark_style_at(0, 5.5), points, count}, 1);
 }
 
-/* --- The page ------------------------------------------------------------------------------------------------------
- */
+/* --- The page ------------------------------------------------------------------------------------------------ */
 
 static void draw_head(figure *f) {
     const ft_model_replays *s = f->entry;

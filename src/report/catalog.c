@@ -1,6 +1,6 @@
-/* catalog.c - lists of formats, operators, runtimes and predictor families, as documents.
+/* catalog.c - the documents of `foretell list`: formats, operators, runtimes and predictor families.
  *
- * Each is a list of rows of text, so one writer serves all of them. */
+ * Each is a table of texts, so one writer is enough. */
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "report/fields.h"
 #include "report/write.h"
 
-/* Fields of a row. Nodes win over kernels; ft_report_begin refuses both. */
+/* Fields of a row: of an operator, a kernel or a model. ft_report_begin refuses operators together with kernels. */
 static const field *row_fields(const ft_inspect_options *options) {
     if (options->has_nodes) return node_fields;
     return options->rules != NULL ? kernel_fields : summary_fields;
@@ -29,7 +29,7 @@ static void add_fields(buf *out, const field *fields, const void *row, const ft_
     }
 }
 
-/* Ends a cell that was put together in `text`. */
+/* Appends `text` as a cell and frees it. */
 static void add_cell(buf *out, buf *text) {
     if (text->failed) out->failed = true;
     buf_char(out, ',');

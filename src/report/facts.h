@@ -1,8 +1,8 @@
 /* facts.h - the contents of a report on one model, in plain values.
  *
- * facts_gather() computes it once; table.c, json.c and csv.c only write it down, so that they cannot disagree. Rows of
- * operators and kernels are made one at a time (facts_node, facts_kernel): a list of two million would not fit
- * otherwise. The keys of JSON and CSV are in fields.c. */
+ * facts_gather() computes them once; table.c, json.c and csv.c only format them, so that all three agree. Rows of
+ * operators and kernels are made one at a time (facts_node, facts_kernel), since a graph may have two million of them.
+ * The keys of JSON and CSV are in fields.c. */
 #ifndef REPORT_FACTS_H
 #define REPORT_FACTS_H
 
@@ -52,9 +52,9 @@ typedef struct summary_facts {
     const char *optimizer;
     bool is_mixed;
 
-    const char *runtime; /* whose kernels are listed; NULL: none */
+    const char *runtime; /* runtime of the listed kernels; NULL: none are listed */
     uint64_t kernel_count;
-    uint64_t kernel_moved_bytes; /* by all kernels: less than moved_bytes by the bytes that stay inside them */
+    uint64_t kernel_moved_bytes; /* by all kernels: moved_bytes without the tensors inside kernels */
 } summary_facts;
 
 /* One type of operator, as the file spells it. */
@@ -122,7 +122,7 @@ typedef struct symbol_facts {
     int64_t value; /* -1: none */
 } symbol_facts;
 
-/* What is still open, and the option that sets it. */
+/* An open symbol or input, and the option that sets it. */
 typedef struct open_facts {
     const char *name; /* of a symbol or of an input */
     const char *flag; /* "--shape sequence=N" */
@@ -147,7 +147,7 @@ typedef struct facts {
     uint32_t symbol_count;
     const open_facts *open;
     uint32_t open_count;
-    const uint8_t *op_open; /* per operator: the OPEN_ bits of what depends on an open dimension; NULL: nothing does */
+    const uint8_t *op_open;     /* per operator: OPEN_ bits of the costs that depend on an open dimension; NULL: none */
     const uint32_t *node_order; /* operators that run, sorted; NULL: not listed */
     uint32_t node_count, node_shown;
     const uint32_t *kernel_order;
@@ -165,9 +165,9 @@ ft_status facts_gather(const char *file, const ft_graph *graph, const ft_inspect
                        ft_error *error);
 void facts_free(facts *f);
 
-/* The row at a place of the sorted list. */
-void facts_node(const facts *f, uint32_t place, node_facts *row);
-void facts_kernel(const facts *f, uint32_t place, kernel_facts *row);
+/* The row at a position of the sorted list. */
+void facts_node(const facts *f, uint32_t position, node_facts *row);
+void facts_kernel(const facts *f, uint32_t position, kernel_facts *row);
 
 /* The name of an operator: its own, or that of its first output when the file gives it none. */
 const char *facts_op_name(const ft_graph *graph, const ft_op *op);
@@ -194,7 +194,7 @@ bool facts_is_open_kernel(const facts *f, const ft_kernel *kernel);
 /* Costs and memory of inference and training. The caller frees the costs, also after an error. */
 ft_status facts_compute_costs(const ft_graph *graph, const ft_inspect_options *options, ft_cost *infer, ft_cost *train,
                               ft_memory *infer_memory, ft_memory *train_memory, ft_error *error);
-/* For a graph that ft_graph_bind refuses with FT_ERR_UNBOUND: sets graph, costs, tensors and what is open. */
+/* For a graph that ft_graph_bind refuses with FT_ERR_UNBOUND: sets graph, costs, tensors and open dimensions. */
 ft_status facts_bind_open(facts *f, const ft_graph *graph, const ft_inspect_options *options, ft_memory *infer_memory,
                           ft_memory *train_memory, ft_error *error);
 

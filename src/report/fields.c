@@ -172,8 +172,8 @@ static void shape_json(const ft_tensor *tensor, json_writer *w) {
     jsonw_close(w);
 }
 
-/* Where operators are listed by type, not by number; what is no report of a graph has no such field. */
-static const ft_op *types_told(const field *f, const ft_graph *graph) {
+/* The operators whose types a field lists; NULL: it lists their numbers. */
+static const ft_op *types_of_field(const field *f, const ft_graph *graph) {
     return f->kind == FIELD_OP_TYPES && graph != NULL ? ft_graph_ops(graph) : NULL;
 }
 
@@ -238,7 +238,7 @@ void field_json(const field *f, const void *row, const ft_graph *graph, json_wri
     case FIELD_OPS:
     case FIELD_OP_TYPES: {
         VALUE(f, row, const ft_kernel *);
-        kernel_ops_json(value, types_told(f, graph), w);
+        kernel_ops_json(value, types_of_field(f, graph), w);
         break;
     }
     }
@@ -320,7 +320,7 @@ void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out)
     case FIELD_OPS:
     case FIELD_OP_TYPES: {
         VALUE(f, row, const ft_kernel *);
-        kernel_ops_csv(value, types_told(f, graph), out);
+        kernel_ops_csv(value, types_of_field(f, graph), out);
         break;
     }
     }

@@ -1,3 +1,4 @@
+/* grid.c - layout of grids: measures columns, drops and shortens them until they fit, writes rows. */
 #include "report/grid.h"
 
 #include <assert.h>
@@ -35,7 +36,7 @@ static uint32_t comfort_of(const grid_column *column) {
     return column->comfort > 0 ? column->comfort : COMFORT;
 }
 
-/* What the grid takes, as it stands or with flexible columns no wider than they have to be. */
+/* Width of the grid; `is_tight`: with flexible columns at their comfortable width or less. */
 static uint32_t total_width(const grid *g, const layout *l, bool is_tight) {
     uint32_t total = g->indent;
     bool is_first = true;
@@ -50,40 +51,40 @@ static uint32_t total_width(const grid *g, const layout *l, bool is_tight) {
     return total;
 }
 
-/* Drops the column that matters least; false when none is left to drop. */
+/* Drops the column with the highest `drop`; false when none may be dropped. */
 static bool drop_one(const grid *g, layout *l) {
-    uint32_t worst = g->column_count;
+    uint32_t found = g->column_count;
     for (uint32_t c = 0; c < g->column_count; c++) {
         if (l->is_dropped[c] || g->columns[c].drop == 0) continue;
-        if (worst == g->column_count || g->columns[c].drop > g->columns[worst].drop) worst = c;
+        if (found == g->column_count || g->columns[c].drop > g->columns[found].drop) found = c;
     }
-    if (worst == g->column_count) return false;
-    l->is_dropped[worst] = true;
+    if (found == g->column_count) return false;
+    l->is_dropped[found] = true;
     return true;
 }
 
-/* Whether column `a` has more to give than column `b`: first what is above comfort, then what there is. */
-static bool gives_more(const grid *g, const layout *l, uint32_t a, uint32_t b) {
+/* Whether column `a` is shortened before column `b`: the one further above its comfortable width, else the wider. */
+static bool is_shortened_first(const grid *g, const layout *l, uint32_t a, uint32_t b) {
     int64_t above_a = (int64_t)l->widths[a] - comfort_of(&g->columns[a]);
     int64_t above_b = (int64_t)l->widths[b] - comfort_of(&g->columns[b]);
     if (above_a > 0 || above_b > 0) return above_a > above_b;
     return l->widths[a] > l->widths[b];
 }
 
-/* Takes one column after the other away from the flexible ones until all fits. */
+/* Shortens flexible columns by one character at a time until the grid fits. */
 static void shorten(const grid *g, layout *l) {
     while (total_width(g, l, false) > g->style->width) {
-        uint32_t giver = g->column_count;
+        uint32_t widest = g->column_count;
         for (uint32_t c = 0; c < g->column_count; c++) {
             if (l->is_dropped[c] || !g->columns[c].is_flexible || l->widths[c] <= FLEXIBLE_MIN) continue;
-            if (giver == g->column_count || gives_more(g, l, c, giver)) giver = c;
+            if (widest == g->column_count || is_shortened_first(g, l, c, widest)) widest = c;
         }
-        if (giver == g->column_count) return; /* narrower than this cannot be: let it run over */
-        l->widths[giver]--;
+        if (widest == g->column_count) return; /* all are at their minimum: the grid is wider than the terminal */
+        l->widths[widest]--;
     }
 }
 
-/* Writes what fits of a cell; `rest` is what continues in the next line. */
+/* Writes the part of a cell that fits into a line; `*rest` becomes the part for the next line. */
 static void write_cell(const grid *g, sink *out, uint32_t column, const char **rest, uint32_t width,
                        bool is_continued) {
     const grid_column *c = &g->columns[column];

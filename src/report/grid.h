@@ -1,9 +1,9 @@
 /* grid.h - text in columns that fit a width.
  *
  * Rows are read twice, once to measure the columns and once to write them, so a grid of any length needs no memory.
- * When the width is too small, space is gained in this order: columns that may be dropped go, the one with the highest
- * `drop` first, until the names have room; then flexible columns are shortened in the middle of their text, or continue
- * in the next line when they wrap. */
+ * A grid that is too wide is narrowed in this order: columns that may be dropped are, the one with the highest `drop`
+ * first, until flexible columns have a comfortable width; then flexible columns are shortened in the middle of their
+ * text, or wrapped. */
 #ifndef REPORT_GRID_H
 #define REPORT_GRID_H
 
@@ -18,19 +18,19 @@ enum { GRID_COLUMNS = 16, GRID_CELL_SIZE = 1024 };
 typedef struct grid_column {
     const char *title;
     bool is_right;      /* numbers */
-    bool is_flexible;   /* names and shapes: may be shortened, */
-    bool is_distinct;   /* but two texts never to the same one: the second continues in the next line, */
-    bool wraps;         /* as all of them do here: sentences */
-    uint8_t drop;       /* 0: a column that decides (name, time, interval, memory): never dropped */
-    uint32_t min_width; /* as wide as this even when its text is shorter: for grids that come row by row */
-    uint32_t comfort;   /* flexible: columns are dropped before it gets narrower than this; 0 = 12 */
+    bool is_flexible;   /* may be shortened: names, shapes */
+    bool is_distinct;   /* flexible: two texts are never shortened to the same one; the second is wrapped */
+    bool wraps;         /* continues in the next line instead of being shortened: sentences */
+    uint8_t drop;       /* columns with the highest number are dropped first; 0: never (name, time, interval, memory) */
+    uint32_t min_width; /* at least this wide: for grids whose later rows are not known yet */
+    uint32_t comfort;   /* flexible: other columns are dropped before it gets narrower; 0: 12 */
 } grid_column;
 
 typedef struct grid_cell {
     char text[GRID_CELL_SIZE];
 } grid_cell;
 
-/* Fills the cells of a row, one per column of the list; they come empty. */
+/* Fills the cells of a row, one per column; they are empty before. */
 typedef void grid_row(const void *user, uint32_t row, grid_cell *cells);
 
 typedef struct grid {
@@ -50,7 +50,7 @@ void grid_write(const grid *g, sink *out);
 /* --- Text ---------------------------------------------------------------------------------------------------- */
 
 /* Copies text of unknown origin: control characters, bytes that are not UTF-8 and (without has_utf8) characters
- * beyond ASCII become '?'. When it takes more than `columns`, its middle gives way to an ellipsis. */
+ * beyond ASCII become '?'. When it is wider than `columns`, its middle becomes an ellipsis. */
 void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
 /* The bytes of a clean text that fit in a line of `columns`, cut between words when that is possible. */
 size_t text_wrap(const char *text, uint32_t columns);

@@ -1,8 +1,8 @@
 /* inspect.c - the facts of one model: binds it and computes work and memory with cost/. Its lists are in
  * inspect_lists.c, open dimensions in inspect_open.c.
  *
- * Every number comes from cost/; here they are only added up, named and put in order. Inference and training are
- * computed side by side: "forward" figures are those of inference. */
+ * Every number is computed by cost/; this file sums, names and sorts them. Costs are computed for inference and for
+ * training: "forward" figures are those of inference. */
 #include <math.h>
 #include <string.h>
 
@@ -138,7 +138,7 @@ static ft_status list_symbols(facts *f, const ft_graph *unbound, ft_error *error
     return FT_OK;
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- Gathering ----------------------------------------------------------------------------------------------- */
 
 ft_status facts_compute_costs(const ft_graph *graph, const ft_inspect_options *options, ft_cost *infer, ft_cost *train,
                               ft_memory *infer_memory, ft_memory *train_memory, ft_error *error) {
@@ -215,8 +215,8 @@ static const ft_tensor *first_data_input(const facts *f, const ft_op *op) {
     return NULL;
 }
 
-void facts_node(const facts *f, uint32_t place, node_facts *row) {
-    uint32_t index = f->node_order[place];
+void facts_node(const facts *f, uint32_t position, node_facts *row) {
+    uint32_t index = f->node_order[position];
     const ft_op *op = &ft_graph_ops(f->graph)[index];
     const ft_op_cost *cost = &f->infer.ops[index], *train = &f->train.ops[index];
     const ft_tensor *output = first_output(f, op);
@@ -256,8 +256,8 @@ bool facts_is_open_kernel(const facts *f, const ft_kernel *kernel) {
     return false;
 }
 
-void facts_kernel(const facts *f, uint32_t place, kernel_facts *row) {
-    uint32_t index = f->kernel_order[place];
+void facts_kernel(const facts *f, uint32_t position, kernel_facts *row) {
+    uint32_t index = f->kernel_order[position];
     const ft_kernel *kernel = &f->kernels.items[index];
     const ft_op *ops = ft_graph_ops(f->graph);
     const ft_op *first = &ops[kernel->ops[0]], *last = &ops[kernel->ops[kernel->op_count - 1]];

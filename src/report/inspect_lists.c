@@ -39,7 +39,7 @@ static uint64_t sort_key(ft_sort sort, const ft_work *work, uint64_t params, uin
     return 0; /* equal keys keep the order of the graph */
 }
 
-/* What "auto" means for lists of operators and kernels. */
+/* The order of lists of operators and kernels, with "auto" resolved. */
 static ft_sort list_sort(const ft_inspect_options *options) {
     if (options->sort != FT_SORT_AUTO) return options->sort;
     return options->top > 0 ? FT_SORT_FLOPS : FT_SORT_GRAPH;

@@ -53,7 +53,8 @@ static bool is_same_work(const ft_work *a, const ft_work *b) {
     return compare_work(a, b) == 0;
 }
 
-/* What of an operator differs between two probes. Without a second probe, what has no shape is what is open. */
+/* OPEN_ bits of the costs of an operator that differ between two probes. Without a second probe, an operator is open
+ * when its shapes are unknown. */
 static uint8_t open_bits(const probe *a, const probe *b, uint32_t op, bool has_shapeless) {
     const uint8_t all = OPEN_MACS | OPEN_FLOPS | OPEN_BYTES | OPEN_OTHER;
     const ft_op *first = &ft_graph_ops(a->graph)[op];
@@ -85,7 +86,7 @@ static ft_work known_work(const ft_work *work, uint8_t open) {
     return known;
 }
 
-/* Leaves out of an operator's cost what is open. */
+/* The cost of an operator with its open costs set to zero. */
 static ft_op_cost known_cost(const ft_op_cost *cost, uint8_t open) {
     ft_op_cost known = *cost;
     if (open == 0) return known;
@@ -97,7 +98,7 @@ static ft_op_cost known_cost(const ft_op_cost *cost, uint8_t open) {
     return known;
 }
 
-/* Sums again without what is open. */
+/* Sums the costs again without the open ones. */
 static ft_status leave_out_open(facts *f, ft_cost *cost, ft_error *error) {
     ft_op_cost *ops = ARENA_ARRAY(&f->memory, ft_op_cost, cost->op_count), total = {0};
     if (ops == NULL) return FT_NOMEM(error);
@@ -225,7 +226,7 @@ static ft_status list_remedies(facts *f, const ft_open_dim *dims, uint32_t count
     return FT_OK;
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- Binding ------------------------------------------------------------------------------------------------- */
 
 /* Two probes, or one without shapes. Sizes: common ones first, and those that strided networks accept. */
 static ft_status make_probes(facts *f, const ft_graph *graph, const ft_inspect_options *options, probe *a, probe *b,

@@ -1,3 +1,4 @@
+/* labelled.c - labelled lines, written as a grid of two columns without a heading. */
 #include "report/labelled.h"
 
 #include <assert.h>

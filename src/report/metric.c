@@ -1,3 +1,4 @@
+/* metric.c - values and intervals of metrics as text; time is scaled from microseconds to hours. */
 #include "report/metric.h"
 
 #include <math.h>

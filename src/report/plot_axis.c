@@ -1,3 +1,4 @@
+/* plot_axis.c - units, tick positions and tick labels of axes. */
 #include "report/plot_axis.h"
 
 #include <math.h>
@@ -106,7 +107,7 @@ static double nice_step(double range, uint32_t about) {
     return power * (ratio < 1.42 ? 1 : ratio < 3.17 ? 2 : ratio < 7.08 ? 5 : 10);
 }
 
-/* What a tick label of this size counts in: 1, or of bytes the prefix that it will have. */
+/* The value of the prefix that a tick label of this size gets: for bytes a power of 1024, else 1. */
 static double counted_in(axis_unit unit, double size) {
     return is_binary(unit) && size >= 1024 ? pow(1024, floor(log2(size) / 10)) : 1;
 }
@@ -180,7 +181,7 @@ static uint32_t log_ticks(plot_axis *axis, const double *factors, uint32_t facto
     return count;
 }
 
-/* The finest ticks that there is room for: 1-2-5, 1-3, powers of ten, some of them. */
+/* The finest ticks that fit: 1-2-5, 1-3, all powers of ten, or every n-th of them. */
 static void add_log_ticks(plot_axis *axis, uint32_t about) {
     static const double fine[] = {1, 2, 5}, coarse[] = {1, 3};
     uint32_t max = about + 1 < AXIS_MAX_TICKS ? about + 1 : AXIS_MAX_TICKS;

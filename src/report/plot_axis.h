@@ -1,5 +1,4 @@
-/* plot_axis.h - positions of values on an axis, and its tick labels. Arithmetic only: plot_chart.h
- * draws.
+/* plot_axis.h - positions of values on an axis, and its tick labels. Arithmetic only: plot_chart.h draws.
  *
  * Ticks stand at 1-2-5 steps, on long logarithmic axes at powers of ten, whichever gives a handful of them. */
 #ifndef REPORT_PLOT_AXIS_H
@@ -10,15 +9,14 @@
 
 enum { AXIS_MAX_TICKS = 16, AXIS_TICK_TEXT = 24 };
 
-/* What values are in: `value * scale` is in `symbol`, with a prefix that fits: 12 ms, 3.5 MiB. No symbol: plain
- * numbers. */
+/* Unit of values: `value * scale` is in `symbol`, printed with a prefix: 12 ms, 3.5 MiB. No symbol: plain numbers. */
 typedef struct axis_unit {
     const char *symbol;
     double scale;
 } axis_unit;
 
-/* The unit of a metric by the end of its name ("time_us", "peak_bytes", "util_ratio"), and what is before it
- * ("time", "peak", ...), written to `label`. */
+/* The unit of a metric by the end of its name ("time_us", "peak_bytes", "util_ratio"); the rest ("time",
+ * "peak", ...) is written to `label`. */
 enum { AXIS_LABEL = 64 };
 axis_unit axis_unit_of(const char *metric, char label[static AXIS_LABEL]);
 
@@ -36,8 +34,8 @@ typedef struct plot_axis {
     uint32_t anchor; /* the tick that keeps its label when there is no room for all: zero, or a power of ten */
 } plot_axis;
 
-/* An axis that shows all of lo .. hi, with about `about` ticks. A range that is empty or not finite becomes one around
- * it. */
+/* An axis that shows all of lo .. hi, with about `about` ticks. An empty range is widened; one that is not finite
+ * becomes 0 .. 1. */
 void axis_linear(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit unit);
 /* The same in powers of ten, with a little room at both ends; lo and hi are positive. */
 void axis_log(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit unit);

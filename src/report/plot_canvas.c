@@ -1,3 +1,4 @@
+/* plot_canvas.c - the page: one set of drawing calls, passed on to plot_svg.c or to cairo. */
 #include "report/plot_canvas.h"
 
 #include <cairo.h>
@@ -80,7 +81,7 @@ static ft_status load_cairo(ft_error *error) {
                    load_error.message);
 }
 
-/* --- The file ------------------------------------------------------------------------------------------------ */
+/* --- File ---------------------------------------------------------------------------------------------------- */
 
 static bool ends_in(const char *path, const char *end) {
     size_t length = strlen(path), end_length = strlen(end);
@@ -180,7 +181,7 @@ ink palette_at(uint32_t index) {
         {0.337, 0.706, 0.914, 1}, /* sky */
         {0.800, 0.475, 0.655, 1}, /* purple */
         {0.350, 0.350, 0.380, 1}, /* grey */
-        {0.730, 0.670, 0.050, 1}, /* the palette's yellow, darker: it has to be seen on white */
+        {0.730, 0.670, 0.050, 1}, /* yellow, darker than in the palette: visible on white */
     };
     return palette[index % PALETTE_COUNT];
 }

@@ -1,8 +1,8 @@
-/* plot_canvas.h - a page to draw on that becomes an SVG or a PNG file, whole or not at all.
+/* plot_canvas.h - a page to draw on that becomes an SVG or a PNG file, complete or not at all.
  *
- * The end of the file's name decides which; the drawing code is the same. Lengths are in points; a PNG has two pixels a
- * point, to be sharp on dense screens. SVG is written by plot_svg.c, with text as text; images are drawn by cairo,
- * which is loaded with the first of them and called by plot_canvas.c alone. */
+ * The end of the file's name chooses the format; the drawing code is the same. Lengths are in points; a PNG has two
+ * pixels a point, to be sharp on dense screens. SVG is written by plot_svg.c, with text as text; images are drawn by
+ * cairo, which is loaded with the first of them and called by plot_canvas.c alone. */
 #ifndef REPORT_PLOT_CANVAS_H
 #define REPORT_PLOT_CANVAS_H
 
@@ -31,8 +31,7 @@ ft_status canvas_open_image(int width, int height, canvas *c, ft_error *error);
 ft_status canvas_commit(canvas *c, ft_error *error);
 void canvas_discard(canvas *c);
 
-/* --- Colours: distinct for readers with red-green colour blindness (Okabe and Ito) -----------------------------------
- */
+/* --- Colours: distinct for readers with red-green colour blindness (Okabe and Ito) --------------------------- */
 
 typedef struct ink {
     double red, green, blue, alpha;
@@ -81,7 +80,7 @@ typedef struct text_style {
 void canvas_text(canvas *c, double x, double y, const char *text, const text_style *style);
 /* The same, read from below. */
 void canvas_text_upwards(canvas *c, double x, double y, const char *text, const text_style *style);
-/* Text that does not fit loses its beginning: the end of a path says more. */
+/* Text that does not fit loses its beginning: paths differ at the end. */
 void canvas_text_fit(canvas *c, double x, double y, double width, const char *text, const text_style *style);
 double canvas_text_width(canvas *c, const char *text, const text_style *style);
 

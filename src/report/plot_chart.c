@@ -1,3 +1,4 @@
+/* plot_chart.c - frames, lines, bars, marks, legends and box plots. */
 #include "report/plot_chart.h"
 
 #include <math.h>
@@ -262,7 +263,7 @@ void chart_box(const chart *c, double y, double height, const plot_box *box, ink
     draw_box_end(c, box_x(c, box->max), middle, half * 0.45, ink_faded(color, 0.55), 1);
     draw_box_line(c, box_x(c, box->low), box_x(c, box->high), middle, color, 2.4);
     double from = box_x(c, box->from), to = box_x(c, box->to);
-    if (to - from < 2) { /* all the same: still to be seen */
+    if (to - from < 2) { /* a box without width would be invisible */
         from -= 1;
         to += 1;
     }

@@ -1,3 +1,4 @@
+/* plot_rows.c - charts with a row for each value: bars and marks with intervals. */
 #include "report/plot_rows.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ static void draw_title(const plot_rows *list) {
                     &(text_style){.size = 11.5, .color = INK_TEXT, .is_bold = true});
 }
 
-/* Labels give up their beginning when they are too long: canvas_text_fit starts at the left. */
+/* Labels that are too long lose their beginning and start at the left; others end at the axis. */
 static void draw_label(const plot_rows *list, const chart *c, uint32_t row) {
     const text_style fitted = {.size = LABEL.size, .color = LABEL.color};
     double room = c->left - list->left - 8, y = row_middle(c, row) + LABEL.size * 0.36;

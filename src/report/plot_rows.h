@@ -19,7 +19,7 @@ typedef struct plot_row {
 
 typedef struct plot_rows {
     canvas *page;
-    double left, top, width; /* of all of it, labels and values with it */
+    double left, top, width; /* of the chart with labels and values */
     const char *title;
     const plot_row *rows;
     uint32_t count;

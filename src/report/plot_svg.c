@@ -1,3 +1,4 @@
+/* plot_svg.c - an SVG writer with the graphics state of cairo: ink, clip, caps, joins and dashes. */
 #include "report/plot_svg.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@
 
 enum { MAX_SAVED = 16, FLUSH_BYTES = 1 << 16 };
 
-/* What canvas_save saves. */
+/* State that canvas_save saves. */
 typedef struct graphics_state {
     ink color;
     line_caps caps;

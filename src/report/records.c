@@ -20,10 +20,10 @@ static bool is_chosen(const ft_dataset *data, const ft_record *r, const ft_recor
     return filter->graph == NULL || strcmp(filter->graph, ft_dataset_graph_id(data, r->graph)) == 0;
 }
 
-/* --- What a graph costs -------------------------------------------------------------------------------------- */
+/* --- Costs of a graph ---------------------------------------------------------------------------------------- */
 
 typedef struct totals {
-    uint32_t graph; /* whose costs these are; FT_NONE: none yet */
+    uint32_t graph; /* FT_NONE: no costs yet */
     int64_t batch;
     ft_dtype dtype;
     ft_mode mode;

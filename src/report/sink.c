@@ -1,3 +1,4 @@
+/* sink.c - buffered output, and a hash table of the texts that were shortened in it. */
 #include "report/sink.h"
 
 #include <errno.h>

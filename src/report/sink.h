@@ -10,8 +10,8 @@
 typedef struct sink {
     FILE *stream;
     buf text;
-    int write_errno; /* of the first write that failed, 0 while all is well */
-    /* Hashes of shortened texts, as shown and in full; `shortened_capacity` is a power of two, empty places are 0. */
+    int write_errno; /* of the first write that failed; 0: none did */
+    /* Hashes of shortened texts, as shown and in full; `shortened_capacity` is a power of two, empty slots are 0. */
     struct shortened_text {
         uint64_t shown, whole;
     } * shortened;
@@ -22,7 +22,7 @@ typedef struct sink {
 void sink_relieve(sink *s);
 /* Writes the buffer, and returns the first error of all writes. */
 ft_status sink_flush(sink *s, ft_error *error);
-/* Whether no other text of the document was shortened to `shown`, which `whole` now is. */
+/* Records that `whole` was shortened to `shown`. False: another text of the document was shortened to the same. */
 bool sink_is_new(sink *s, const char *shown, const char *whole);
 void sink_free(sink *s);
 

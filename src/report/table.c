@@ -9,7 +9,7 @@
 #include "report/table.h"
 #include "report/units.h"
 
-/* --- Titles --------------------------------------------------------------------------------------------- */
+/* --- Titles -------------------------------------------------------------------------------------------------- */
 
 bool table_has_many(const facts *f) {
     return ft_graph_format(f->graph) == FT_FORMAT_CG;

@@ -1,4 +1,4 @@
-/* table.h - between table.c, table_summary.c and table_lists.c. */
+/* table.h - shared by table.c, table_summary.c and table_lists.c: titles, cells, sections. */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
@@ -23,7 +23,7 @@ void cell_mark_open(grid_cell *cell, bool is_open);
 void cell_share(grid_cell *cell, double ratio);
 void cell_shape(grid_cell *cell, const ft_tensor *tensor, const ft_graph *graph);
 
-/* --- Pieces ------------------------------------------------------------------------------------------------------ */
+/* --- Sections ---------------------------------------------------------------------------------------------------- */
 
 /* The summary and costs, in lines (table_summary.c). */
 void table_summary(writer *w, const facts *f);

@@ -112,7 +112,8 @@ static void append_columns(const char *text, uint32_t from, uint32_t to, bool ha
     out[used] = '\0';
 }
 
-/* The end of a name says more than its beginning (/model/encoder/layer.11/attention/MatMul): it gets the odd column. */
+/* Names differ more at the end than at the beginning (/model/encoder/layer.11/attention/MatMul): the end gets the odd
+ * column. */
 void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size) {
     uint32_t whole = cleaned_columns(text, style->has_utf8);
     uint32_t max = (uint32_t)(size - 8) / 4; /* characters of four bytes, and the ellipsis, fit the buffer */

@@ -1,3 +1,4 @@
+/* trace.c - the Chrome trace format, written event by event. */
 #include "report/trace.h"
 
 #include "base/error.h"
@@ -42,12 +43,12 @@ void trace_args(trace *t) {
 }
 
 void trace_end(trace *t) {
-    while (t->json.depth > 2) jsonw_close(&t->json); /* the arguments, when there are, and the event */
+    while (t->json.depth > 2) jsonw_close(&t->json); /* the arguments, if any, and the event */
     sink_relieve(&t->out);
 }
 
-void trace_label(trace *t, const char *what, trace_track track, const char *label) {
-    trace_begin(t, what, "M", track, 0);
+void trace_label(trace *t, const char *kind, trace_track track, const char *label) {
+    trace_begin(t, kind, "M", track, 0);
     trace_args(t);
     jsonw_pair_string(&t->json, "name", label);
     trace_end(t);

@@ -24,8 +24,8 @@ ft_status trace_commit(trace *t, ft_error *error);
 /* Removes the temporary file; after trace_commit, only frees. */
 void trace_free(trace *t);
 
-/* "process_name" or "thread_name". */
-void trace_label(trace *t, const char *what, trace_track track, const char *label);
+/* Names a track; `kind` is "process_name" or "thread_name". */
+void trace_label(trace *t, const char *kind, trace_track track, const char *label);
 
 /* An event: begin, pairs of `t->json` beyond those that every event has, the key "args" with an object when there is
  * one (trace_args opens it), end. `phase`: "X" lasts, "C" counts. */

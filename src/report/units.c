@@ -1,3 +1,4 @@
+/* units.c - rounding to three digits or a fixed number of decimals, with a unit. */
 #include "report/units.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* units.h - rounded numbers with units: 25.6 M, 4.09 G, 102.2 MiB, 99.7 %, whatever the locale. */
+/* units.h - rounded numbers with units: 25.6 M, 4.09 G, 102.2 MiB, 99.7 %. They do not depend on the locale. */
 #ifndef REPORT_UNITS_H
 #define REPORT_UNITS_H
 

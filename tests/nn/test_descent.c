@@ -171,8 +171,7 @@ static void tasks_are_combined(void **state) {
     params_free(&q);
 }
 
-/* --- Saving and resuming
- * ------------------------------------------------------------------------------------------------ */
+/* --- Saving and resuming ------------------------------------------------------------------------------------- */
 
 static void training_resumes_to_the_same_bits(void **state) {
     (void)state;

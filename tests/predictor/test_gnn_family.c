@@ -284,8 +284,7 @@ static void predictions_are_precomputed_once(void **state) {
     ft_dataset_free(d.data);
 }
 
-/* --- Group offsets --------------------------------------------------------------------------------------------------
- */
+/* --- Group offsets ------------------------------------------------------------------------------------------- */
 
 /* Six networks in two groups, named differently. In each group more work takes longer, but the networks with more work
  * are in the faster group. */

@@ -150,8 +150,7 @@ static void unmeasured_devices_are_predicted_from_data_sheets(void **state) {
     ft_dataset_free(data);
 }
 
-/* --- Several programs at once
- * ----------------------------------------------------------------------------------------- */
+/* --- Several programs at once -------------------------------------------------------------------------------- */
 
 /* Predictions do not depend on the other programs of a batch, nor on one that is invalid. */
 static void batches_match_single_predictions(void **state) {

@@ -80,8 +80,7 @@ static void made_free(made *m) {
     arena_free(&m->memory);
 }
 
-/* --- Direct implementation
- * ---------------------------------------------------------------------------------------------- */
+/* --- Direct implementation ----------------------------------------------------------------------------------- */
 
 static tensor *named(const made *m, const char *name) {
     const param *p = params_find(&m->values, name);

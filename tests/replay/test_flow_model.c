@@ -157,8 +157,7 @@ static void test_no_time(void **state) {
     assert_non_null(strstr(error.message, "its data sheet lacks the bandwidth"));
 }
 
-/* --- Tables --------------------------------------------------------------------------------------------------------
- */
+/* --- Tables -------------------------------------------------------------------------------------------------- */
 
 static ft_times *times_of(const char *text) {
     ft_times *times = NULL;

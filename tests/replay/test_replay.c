@@ -107,8 +107,7 @@ static void test_gaps_delay_the_next(void **state) {
     ft_flow_free(flow);
 }
 
-/* --- Training and workers ------------------------------------------------------------------------------------------
- */
+/* --- Training and workers ------------------------------------------------------------------------------------ */
 
 /* A chain of three; the backward pass takes twice as long. Gradients of 8 MB at 1 GB/s. */
 static const char chain[] = "name,time_us,after,gradient_bytes\na,100,,8000000\nb,100,a,8000000\nc,100,b,8000000\n";
@@ -205,8 +204,7 @@ static void test_invalid_options(void **state) {
     ft_flow_free(flow);
 }
 
-/* --- Any flow -------------------------------------------------------------------------------------------------------
- */
+/* --- Any flow ------------------------------------------------------------------------------------------------ */
 
 /* No two events of a lane at a time; with its gap, the next waits. */
 static void check_lanes(const ft_replay *r, double gap_us) {

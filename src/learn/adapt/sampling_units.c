@@ -120,8 +120,7 @@ ft_status model_list_find(const model_list *list, const ft_dataset *data, arena 
     return FT_OK;
 }
 
-/* --- Units of a data set
- * ------------------------------------------------------------------------------------------------ */
+/* --- Units of a data set ------------------------------------------------------------------------------------- */
 
 /* Data sets hold either models or programs, so the first graph decides. */
 static ft_status first_is_program(const ft_dataset *data, bool *is_program, ft_error *error) {

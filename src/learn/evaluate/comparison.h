@@ -32,8 +32,7 @@ typedef struct comparison {
 void comparison_mark(comparison_row *rows, uint32_t count);
 ft_status comparison_write(const comparison *c, const ft_style *style, FILE *stream, ft_error *error);
 
-/* --- The two steps of ft_compare_runs, so that parsing an untrusted metrics.json can be fuzzed ---------------------
- */
+/* --- The two steps of ft_compare_runs, so that parsing an untrusted metrics.json can be fuzzed --------------- */
 
 /* The list of results of the run `name`; the caller drops the reference. */
 ft_status run_results_parse(const char *name, const void *bytes, size_t size, json_t **results, ft_error *error);

@@ -17,8 +17,7 @@ bool label_is_valid(label_form form, double label) {
     return isfinite(label) && (is_positive ? label > 0 : label >= 0);
 }
 
-/* --- Normal distribution --------------------------------------------------------------------------------------------
- */
+/* --- Normal distribution ------------------------------------------------------------------------------------- */
 
 static double normal_cdf(double x) {
     return 0.5 * erfc(-x / sqrt(2));
@@ -80,8 +79,7 @@ static double best_power(const double *labels, size_t count) {
     return 0.5 * (low + high);
 }
 
-/* --- Transform and inverse ------------------------------------------------------------------------------------------
- */
+/* --- Transform and inverse ----------------------------------------------------------------------------------- */
 
 /* The last knot before x that has a successor. */
 static uint32_t knot_before(const double *knots, double x) {

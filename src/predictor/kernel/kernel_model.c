@@ -67,8 +67,7 @@ void kernel_model_free(void *model) {
     free(m);
 }
 
-/* --- Saving and loading
- * ------------------------------------------------------------------------------------------------- */
+/* --- Saving and loading -------------------------------------------------------------------------------------- */
 
 /* A float, 1 if there is a forest, and the forest. */
 static bool save_forest(const forest *f, float_block *block) {

@@ -83,8 +83,7 @@ void kernel_seen_free(kernel_seen *seen) {
     *seen = (kernel_seen){0};
 }
 
-/* --- Saving and mapping
- * ------------------------------------------------------------------------------------------------- */
+/* --- Saving and mapping -------------------------------------------------------------------------------------- */
 
 bool kernel_seen_save(const kernel_seen *seen, float_block *block) {
     float slot_count = (float)seen->slot_count;

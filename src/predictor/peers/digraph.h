@@ -73,8 +73,7 @@ void digraph_close(void *extractor);
 ft_status digraph_extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                           ft_error *error);
 
-/* --- Positional encoding (digraph_encoding.c)
- * -------------------------------------------------------------------------------- */
+/* --- Positional encoding (digraph_encoding.c) ---------------------------------------------------------------- */
 
 /* Writes the smallest eigenvalues of the graph's Laplacian to the global marks of the sample, and their vectors to the
  * marks of its nodes: real parts, then imaginary parts. Missing ones are zero. */

@@ -89,8 +89,7 @@ void torch_model_free(void *model) {
     free(m);
 }
 
-/* --- Saving and loading
- * ------------------------------------------------------------------------------------------------- */
+/* --- Saving and loading -------------------------------------------------------------------------------------- */
 
 /* Sizes of the matrices, in the order of the file. */
 static void matrix_sizes(const torch_model *m, size_t sizes[static MATRICES]) {

@@ -219,8 +219,7 @@ torch_match torch_setting_nearest(const torch_setting *settings, const torch_she
     return best;
 }
 
-/* --- Saving and loading ---------------------------------------------------------------------------------------------
- */
+/* --- Saving and loading -------------------------------------------------------------------------------------- */
 
 json_t *torch_setting_save(const torch_setting *c) {
     return json_pack("[i, i, i, i, i, i, i, i]", (int)c->device, (int)c->mode, (int)c->dtype, (int)c->is_mixed,
