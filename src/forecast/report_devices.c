@@ -216,8 +216,29 @@ static void write_list(const device_list *l, sink *out) {
                out);
 }
 
-/* "peak_float32_flops" and 82.58e12: "82.6 T". Bytes are in powers of 1024, rates are not. */
+static bool ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), size = strlen(ending);
+    return length >= size && strcmp(text + length - size, ending) == 0;
+}
+
+/* "peak_float32_flops" and 82.58e12: "82.6 TFLOP/s". Bytes are in powers of 1024, rates are not; counts are whole. */
 static void number_text(const char *key, double value, char text[static UNIT_TEXT_SIZE]) {
+    static const struct {
+        const char *ending, *unit;
+    } rates[] = {{"_flops", "FLOP/s"}, {"_ops", "OP/s"}, {"_bytes_per_s", "B/s"}, {"_hz", "Hz"}, {"power_w", "W"}};
+    static const char *const counts[] = {"threads", "units", "registers"};
+    char number[UNIT_TEXT_SIZE];
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        if (!ends_in(key, rates[i].ending)) continue;
+        unit_number(value, number);
+        snprintf(text, UNIT_TEXT_SIZE, "%.14s%s%s", number, strchr(number, ' ') != NULL ? "" : " ", rates[i].unit);
+        return;
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (!ends_in(key, counts[i]) || value != floor(value)) continue;
+        unit_fixed(value, 0, text);
+        return;
+    }
     metric_words(strcmp(key, "launch_s") == 0 ? "launch_us" : key, strcmp(key, "launch_s") == 0 ? value * 1e6 : value,
                  text);
 }

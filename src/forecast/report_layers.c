@@ -78,9 +78,9 @@ static void write_heading(sink *out, const ft_style *style, const ft_result *res
 void report_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_model_results *entry,
                          const ft_result *result) {
     static const grid_column columns[] = {
-        {.title = "#", .is_right = true, .drop = 2},
+        {.title = "#", .is_right = true},
         {.title = "Kernel", .is_flexible = true, .comfort = 16},
-        {.title = "Operators", .is_flexible = true, .comfort = 20},
+        {.title = "Operators", .is_flexible = true, .is_distinct = true, .comfort = 20},
         {.title = "Time", .is_right = true},
         {.title = "Share", .is_right = true},
         {.title = "Bound", .drop = 1},

@@ -44,13 +44,13 @@ typedef enum column_id {
 
 static const grid_column all_columns[COLUMN_COUNT] = {
     [COLUMN_MODEL] = {.title = "Model", .is_flexible = true, .is_distinct = true, .comfort = 14},
-    [COLUMN_DEVICE] = {.title = "Device", .is_flexible = true, .comfort = 18},
+    [COLUMN_DEVICE] = {.title = "Device", .is_flexible = true, .is_distinct = true, .comfort = 18},
     [COLUMN_TYPE] = {.title = "Type", .drop = 9},
     [COLUMN_BATCH] = {.title = "Batch", .is_right = true},
     [COLUMN_TIME] = {.title = "Time", .is_right = true, .min_width = 7},
     [COLUMN_TIME_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 14},
     [COLUMN_RUN] = {.title = "Run", .is_right = true, .min_width = 7},
-    [COLUMN_RUN_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 15},
+    [COLUMN_RUN_INTERVAL] = {.title = "90 % int. of Run", .is_right = true, .min_width = 15},
     [COLUMN_PER_SAMPLE] = {.title = "A sample", .is_right = true, .min_width = 7, .drop = 8},
     [COLUMN_RATE] = {.title = "Per s", .is_right = true, .min_width = 6, .drop = 2},
     [COLUMN_MEMORY] = {.title = "Memory", .is_right = true, .min_width = 9},

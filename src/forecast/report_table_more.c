@@ -212,7 +212,7 @@ static void put_other(const void *user, uint32_t row, grid_cell *cells) {
 
 void report_table_others(sink *out, const ft_style *style, const ft_results *results) {
     static const grid_column columns[] = {
-        {.title = "Device", .is_flexible = true, .comfort = 18},
+        {.title = "Device", .is_flexible = true, .is_distinct = true, .comfort = 18},
         {.title = "Batch", .is_right = true},
         {.title = "Metric"},
         {.title = "Value", .is_right = true},

@@ -148,7 +148,7 @@ static const grid_column event_columns[] = {
     {.title = "Worker", .is_right = true, .drop = 5},
     {.title = "Engine", .is_flexible = true, .drop = 2},
     {.title = "Kernel", .is_flexible = true, .comfort = 14},
-    {.title = "Name", .is_flexible = true, .comfort = 14},
+    {.title = "Name", .is_flexible = true, .is_distinct = true, .comfort = 14},
     {.title = "Critical", .drop = 1},
 };
 

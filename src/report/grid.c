@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 2, FLEXIBLE_MIN = 8, COMFORT = 12, CELL_COLUMNS_MAX = (GRID_CELL_SIZE - 8) / 4 };
+enum { GAP = 2, FLEXIBLE_MIN = 8, COMFORT = 12, WORD_MAX = 18, CELL_COLUMNS_MAX = (GRID_CELL_SIZE - 8) / 4 };
 
 typedef struct layout {
     uint32_t widths[GRID_COLUMNS];
+    uint32_t min_widths[GRID_COLUMNS]; /* of flexible columns; words that continue in the next line stay whole */
     bool is_dropped[GRID_COLUMNS];
 } layout;
 
@@ -17,10 +18,25 @@ static void get_row(const grid *g, uint32_t row, grid_cell *cells) {
     g->row(g->user, row, cells);
 }
 
+/* In columns, of words between spaces. */
+static uint32_t longest_word(const char *text) {
+    uint32_t longest = 0;
+    while (*text != '\0') {
+        char word[GRID_CELL_SIZE];
+        size_t length = strcspn(text, " ");
+        memcpy(word, text, length);
+        word[length] = '\0';
+        if (text_columns(word) > longest) longest = text_columns(word);
+        text += length + strspn(text + length, " ");
+    }
+    return longest;
+}
+
 static void measure(const grid *g, grid_cell *cells, layout *l) {
     for (uint32_t c = 0; c < g->column_count; c++) {
         uint32_t title = text_columns(g->columns[c].title);
         l->widths[c] = title > g->columns[c].min_width ? title : g->columns[c].min_width;
+        l->min_widths[c] = FLEXIBLE_MIN;
     }
     for (uint32_t r = 0; r < g->row_count; r++) {
         get_row(g, r, cells);
@@ -28,6 +44,8 @@ static void measure(const grid *g, grid_cell *cells, layout *l) {
             uint32_t columns = text_columns(cells[c].text);
             if (columns > CELL_COLUMNS_MAX) columns = CELL_COLUMNS_MAX;
             if (columns > l->widths[c]) l->widths[c] = columns;
+            uint32_t word = g->columns[c].wraps ? longest_word(cells[c].text) : 0;
+            if (word > l->min_widths[c] && word <= WORD_MAX) l->min_widths[c] = word;
         }
     }
 }
@@ -76,7 +94,7 @@ static void shorten(const grid *g, layout *l) {
     while (total_width(g, l, false) > g->style->width) {
         uint32_t widest = g->column_count;
         for (uint32_t c = 0; c < g->column_count; c++) {
-            if (l->is_dropped[c] || !g->columns[c].is_flexible || l->widths[c] <= FLEXIBLE_MIN) continue;
+            if (l->is_dropped[c] || !g->columns[c].is_flexible || l->widths[c] <= l->min_widths[c]) continue;
             if (widest == g->column_count || is_shortened_first(g, l, c, widest)) widest = c;
         }
         if (widest == g->column_count) return; /* all are at their minimum: the grid is wider than the terminal */

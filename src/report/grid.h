@@ -52,7 +52,8 @@ void grid_write(const grid *g, sink *out);
 /* Copies text of unknown origin: control characters, bytes that are not UTF-8 and (without has_utf8) characters
  * beyond ASCII become '?'. When it is wider than `columns`, its middle becomes an ellipsis. */
 void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
-/* The bytes of a clean text that fit in a line of `columns`, cut between words when that is possible. */
+/* The bytes of a clean text that fit in a line of `columns`, cut between words when that is possible, or else
+ * after a '-' or '/'. */
 size_t text_wrap(const char *text, uint32_t columns);
 /* Columns that a (clean) text takes on a terminal. */
 uint32_t text_columns(const char *text);

@@ -100,7 +100,7 @@ static void memory_row(const void *user, uint32_t row, grid_cell *cells) {
     } parts[MEMORY_PARTS] = {
         {"weights", s->peak_infer_weight_bytes, s->peak_train_weight_bytes},
         {"gradients", 0, s->peak_train_gradient_bytes},
-        {"optimiser state", 0, s->peak_train_optimizer_bytes},
+        {"optimizer state", 0, s->peak_train_optimizer_bytes},
         {"activations", s->peak_infer_activation_bytes, s->peak_train_activation_bytes},
         {"workspace", s->peak_infer_workspace_bytes, s->peak_train_workspace_bytes},
         {"peak", s->peak_infer_bytes, s->peak_train_bytes},
@@ -168,7 +168,10 @@ static void model_row(const void *user, uint32_t row, grid_cell *cells) {
     cell_mark_open(&cells[4], (f->all_open & OPEN_FLOPS) != 0);
     cell_bytes(&cells[5], s->peak_infer_bytes);
     cell_bytes(&cells[6], s->peak_train_bytes);
-    cell_share(&cells[7], s->coverage_ratio);
+    if (s->open_op_count > 0)
+        snprintf(cells[7].text, sizeof cells[7].text, "?");
+    else
+        cell_share(&cells[7], s->coverage_ratio);
 }
 
 /* The columns are wide enough for any number, since later models are not read yet. */
@@ -183,7 +186,7 @@ static void write_model_line(writer *w, const facts *f) {
         {.title = "FLOPs", .is_right = true, .min_width = 6, .drop = 4},
         {.title = "Inference", .is_right = true, .min_width = 10},
         {.title = "Training", .is_right = true, .min_width = 10},
-        {.title = "Known", .is_right = true, .min_width = 7, .drop = 3},
+        {.title = "Coverage", .is_right = true, .min_width = 8, .drop = 3},
     };
     grid_write(&(grid){.style = style,
                        .columns = columns,

@@ -122,8 +122,8 @@ void table_types(writer *w, const facts *f) {
 
 void table_nodes(writer *w, const facts *f) {
     static const grid_column columns[] = {
-        {.title = "#", .is_right = true, .drop = 4},
-        {.title = "Operator", .is_flexible = true},
+        {.title = "#", .is_right = true},
+        {.title = "Operator", .is_flexible = true, .is_distinct = true, .comfort = 20},
         {.title = "Type", .is_flexible = true},
         {.title = "Output", .is_flexible = true},
         {.title = "Params", .is_right = true, .drop = 1},
@@ -138,7 +138,7 @@ void table_nodes(writer *w, const facts *f) {
 
 void table_kernels(writer *w, const facts *f) {
     static const grid_column columns[] = {
-        {.title = "#", .is_right = true, .drop = 6},
+        {.title = "#", .is_right = true},
         {.title = "Kernel", .is_flexible = true, .comfort = 18},
         {.title = "Operators", .is_flexible = true, .drop = 1},
         {.title = "Input", .is_flexible = true, .drop = 4},

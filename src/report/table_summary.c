@@ -88,6 +88,7 @@ static void add_setting(labelled *l, const facts *f, const ft_style *style) {
 }
 
 static void add_work(labelled *l, const summary_facts *s) {
+    enum { STORED_PART = 64 }; /* less than this part on disk is not a compact type, but no weights */
     const bool is_open = s->open_op_count > 0;
     char number[UNIT_TEXT_SIZE];
     buf *out = labelled_add(l, "Parameters");
@@ -110,6 +111,8 @@ static void add_work(labelled *l, const summary_facts *s) {
     else
         buf_text(out, "none");
     buf_text(out, " on disk");
+    if (s->stored_bytes > 0 && s->stored_bytes < s->weight_bytes / STORED_PART)
+        buf_text(out, " (weights are not in the file)"); /* only small constants are */
     out = labelled_add(l, "MACs");
     add_sum(out, s->macs, is_open, add_count);
     out = labelled_add(l, "FLOPs");
@@ -146,8 +149,13 @@ static void add_open(labelled *l, const facts *f) {
 static void add_coverage(labelled *l, const facts *f) {
     const summary_facts *s = &f->summary;
     char ratio[UNIT_TEXT_SIZE] = "?";
+    buf *out = labelled_add(l, "Coverage");
+    if (s->open_op_count > 0) {
+        buf_format(out, "? (%llu operators have open dimensions)", (unsigned long long)s->open_op_count);
+        return;
+    }
     if (!isnan(s->coverage_ratio)) unit_ratio(s->coverage_ratio, ratio);
-    buf_format(labelled_add(l, "Coverage"), "%s of the work, %llu of %llu operators", ratio,
+    buf_format(out, "%s of the work, %llu of %llu operators", ratio,
                (unsigned long long)(s->op_count - s->estimated_op_count), (unsigned long long)s->op_count);
 }
 

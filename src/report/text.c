@@ -52,14 +52,15 @@ uint32_t text_columns(const char *text) {
 }
 
 size_t text_wrap(const char *text, uint32_t columns) {
-    size_t used = 0, space = 0;
+    size_t used = 0, space = 0, joint = 0;
     for (uint32_t column = 0; text[used] != '\0';) {
         size_t length = utf8_length(text + used);
         if (length == 0) length = 1;
         column += length > 1 ? code_columns(decode(text + used, length)) : 1;
         if (text[used] == ' ') space = used;
-        if (column > columns) return space > 0 ? space : used > 0 ? used : length;
+        if (column > columns) return space > 0 ? space : joint > 0 ? joint : used > 0 ? used : length;
         used += length;
+        if (strchr("-/", text[used - length]) != NULL) joint = used;
     }
     return used;
 }

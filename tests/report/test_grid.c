@@ -102,6 +102,27 @@ static void test_sentences_wrap(void **state) {
     sink_free(&out);
 }
 
+static void names_row(const void *user, uint32_t index, grid_cell *cells) {
+    (void)user;
+    (void)index;
+    snprintf(cells[0].text, sizeof cells[0].text, "rtx-4090, rtx-pro-6000");
+    snprintf(cells[1].text, sizeof cells[1].text, "208.8 MiB");
+}
+
+/* A column of words is no narrower than they are, even where the grid then runs over the width. */
+static void test_words_stay_whole(void **state) {
+    (void)state;
+    static const grid_column names[] = {{.title = "On", .is_flexible = true, .wraps = true}, {.title = "Weights"}};
+    ft_style style = {.width = 20};
+    sink out = {0};
+    grid_write(&(grid){.style = &style, .columns = names, .column_count = 2, .row = names_row, .row_count = 1}, &out);
+    assert_string_equal(out.text.data, "On            Weights\n"
+                                       "-----------------------\n"
+                                       "rtx-4090,     208.8 MiB\n"
+                                       "rtx-pro-6000\n");
+    sink_free(&out);
+}
+
 static void path_row(const void *user, uint32_t index, grid_cell *cells) {
     (void)user;
     static const char *const paths[] = {"models/a/one/net.onnx", "models/a/two/net.onnx", "models/a/one/net.onnx",
@@ -122,8 +143,8 @@ static void test_distinct_paths_never_print_the_same(void **state) {
     assert_string_equal(out.text.data, "Model           N\n"
                                        "-----------------\n"
                                        "models..t.onnx  0\n"
-                                       "models/a/two/n  1\n"
-                                       "et.onnx\n"
+                                       "models/a/two/   1\n"
+                                       "net.onnx\n"
                                        "models..t.onnx  2\n"
                                        "models..r.onnx  3\n");
     sink_free(&out);
@@ -136,6 +157,7 @@ int main(void) {
         cmocka_unit_test(test_then_columns_are_dropped),
         cmocka_unit_test(test_too_narrow_runs_over),
         cmocka_unit_test(test_sentences_wrap),
+        cmocka_unit_test(test_words_stay_whole),
         cmocka_unit_test(test_distinct_paths_never_print_the_same),
     };
     return cmocka_run_group_tests_name("report/grid", tests, NULL, NULL);

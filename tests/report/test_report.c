@@ -308,7 +308,7 @@ static void test_table_agrees_with_json(void **state) {
     check_line(text, "\n  peak ", summary, "peak_infer_bytes", true);
     check_line(text, "\n  peak ", summary, "peak_train_bytes", true);
     check_line(text, "\n  gradients ", summary, "peak_train_gradient_bytes", true);
-    check_line(text, "\n  optimiser state ", summary, "peak_train_optimizer_bytes", true);
+    check_line(text, "\n  optimizer state ", summary, "peak_train_optimizer_bytes", true);
     check_line(text, "\n  Total ", summary, "flops", false);
     assert_non_null(strstr(text, "! Mystery (1): unknown operator, cost from bytes"));
     free(text);
