@@ -37,7 +37,7 @@ uint64_t cli_parse_number(struct argp_state *state, const char *option, const ch
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value < min || value > max)
-        argp_error(state, "--%s %s: want a whole number from %llu to %llu", option, text, (unsigned long long)min,
+        argp_error(state, "--%s %s: expected a whole number from %llu to %llu", option, text, (unsigned long long)min,
                    (unsigned long long)max);
     return value;
 }
@@ -62,7 +62,7 @@ double cli_parse_bytes(struct argp_state *state, const char *option, const char 
     while (*end == ' ') end++;
     double bytes = value * unit_bytes(end);
     if (errno != 0 || *text < '0' || *text > '9' || unit_bytes(end) == 0 || !(bytes < 1.8e19))
-        argp_error(state, "--%s %s: want bytes, as 4096, 64M or 9.5GiB", option, text);
+        argp_error(state, "--%s %s: expected bytes, as 4096, 64M or 9.5GiB", option, text);
     return bytes;
 }
 
@@ -124,10 +124,9 @@ uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const cha
             last = parse_one(&at);
         }
         if (first < 1 || last < first || (*at != ',' && *at != '\0'))
-            argp_error(state, "--%s %s: want sizes from 1 to %lld, as 8, 1,8,32 or 1..256", option, text,
+            argp_error(state, "--%s %s: expected sizes from 1 to %lld, as 8, 1,8,32 or 1..256", option, text,
                        (long long)FT_MAX_DIM);
-        if (!add_range(&list, first, last))
-            argp_error(state, "--%s %s: at max_count %u of them", option, text, max_count);
+        if (!add_range(&list, first, last)) argp_error(state, "--%s %s: at most %u of them", option, text, max_count);
         if (*at == '\0') return list.count;
         at++;
     }

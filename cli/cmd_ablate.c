@@ -25,14 +25,14 @@ static const char doc[] =
     "damaged; 11 out of memory; 130 interrupted.";
 
 static void parse_off(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    if (strchr(text, '=') == NULL) argp_error(state, "--%s %s: want KEY=VALUE", row->name, text);
+    if (strchr(text, '=') == NULL) argp_error(state, "--%s %s: expected KEY=VALUE", row->name, text);
     option_name(field, text, row, state);
 }
 
 static void parse_part(void *field, const char *text, const option_row *row, struct argp_state *state) {
     ft_split_part *part = field;
     if (!ft_split_part_parse(text, part) || (*part != FT_PART_VALID && *part != FT_PART_TEST))
-        argp_error(state, "--%s %s: want valid or test", row->name, text);
+        argp_error(state, "--%s %s: expected valid or test", row->name, text);
 }
 
 static const option_row rows[] = {

@@ -83,7 +83,7 @@ static void check(void *input, struct argp_state *state) {
     const action *a = args->action != NULL ? find_action(args->action) : NULL;
     if (args->action == NULL) argp_error(state, "no action: give info, show, export, merge, check or rehash");
     if (a == NULL) {
-        argp_error(state, "unknown action '%s': want info, show, export, merge, check or rehash", args->action);
+        argp_error(state, "unknown action '%s': expected info, show, export, merge, check or rehash", args->action);
         return;
     }
     if (args->folder_count == 0) argp_error(state, "no data set: give its folder");
@@ -209,8 +209,7 @@ static int finish(arguments *args, ft_status status, const ft_error *error, cons
 static int run_check(arguments *args) {
     ft_error error;
     progress_begin(0, args->is_quiet);
-    return finish(args, ft_dataset_check(args->folders[0], progress_step, NULL, &error), &error,
-                  "is complete and unchanged");
+    return finish(args, ft_dataset_check(args->folders[0], progress_step, NULL, &error), &error, "all hashes match");
 }
 
 static int run_rehash(arguments *args) {

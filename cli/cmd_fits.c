@@ -13,14 +13,14 @@ typedef struct arguments {
     output_options output;
     const char *path;
     double free_bytes; /* NaN: all that the device has */
-    int64_t most;
+    int64_t max_batch; /* the largest to try */
     bool is_max_batch;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row max_batch_rows[] = {
-    {"most", "N", "the largest batch to try (65536)", 1, COUNT(arguments, most, FT_MAX_DIM)},
+    {"max-batch-size", "N", "the largest batch to try (65536)", 1, COUNT(arguments, max_batch, FT_MAX_DIM)},
     {"free", "BYTES", "memory that is free, as 9.5GiB or 24GB (all that the device has by its data sheet)", 1,
      BYTES(arguments, free_bytes)},
     {0},
@@ -47,7 +47,7 @@ static const char fits_doc[] =
 
 static const char max_batch_doc[] =
     "Find the largest batch of a model that fits into the memory of a device.\v"
-    "One device is checked at a time; --batch is the result, not an option. The batch that surely fits is the largest "
+    "One device is checked at a time. The batch that surely fits is the largest "
     "for which the upper end of the 90 % interval does; the one that may fit is the largest for which the lower end "
     "does.\n"
     "\n"
@@ -69,7 +69,7 @@ static void check(void *input, struct argp_state *state) {
     if (args->predict.device_names == NULL) argp_error(state, "no device: give it with --device NAME");
     if (args->is_max_batch && args->predict.batch_count > 0)
         argp_error(state, "--batch is the result of max-batch; 'foretell fits' checks a given batch");
-    if (args->predict.batch_count > 1) argp_error(state, "--batch: one at a time");
+    if (args->predict.batch_count > 1) argp_error(state, "--batch: fits takes one batch; use max-batch to search");
 }
 
 #define OPTION_PARTS                                                                                                   \
@@ -89,6 +89,7 @@ const option_set cmd_fits_options = {.rows = max_batch_rows + 1,
 const option_set cmd_max_batch_options = {.rows = max_batch_rows,
                                           .check = check,
                                           .parts = OPTION_PARTS,
+                                          .hidden = "batch",
                                           .doc = max_batch_doc,
                                           .args_doc = "MODEL",
                                           .argument = parse_model};
@@ -140,7 +141,7 @@ static ft_status report_max_batch(const fit_check *q, FILE *stream, int *code, f
     ft_request request = predict_request(a, 0, 1);
     ft_max_batch_result largest;
     ft_results results = {0};
-    const ft_batch_search search = {.free_bytes = q->free_bytes[0], .max_batch = q->args->most};
+    const ft_batch_search search = {.free_bytes = q->free_bytes[0], .max_batch = q->args->max_batch};
     ft_status status = ft_max_batch(a->set, q->model, &q->shapes, &request, &search, &largest, error);
     if (status != FT_OK) return status;
     *code = exit_of(largest.certain > 0 ? FT_FITS : largest.possible > 0 ? FT_FIT_UNCERTAIN : FT_FITS_NOT);
@@ -171,12 +172,12 @@ static int write_report(fit_check *q) {
     return status != FT_OK ? (int)status : code;
 }
 
-/* The memory of each device: --free, or that of its data sheet, which a single device must have. */
+/* The memory of each device: --free, or that of its data sheet. The search for a batch needs one. */
 static ft_status find_memory(fit_check *q) {
     const predict_options *a = &q->args->predict;
     for (uint32_t i = 0; i < a->device_count; i++)
         q->free_bytes[i] = q->is_whole ? predict_device_memory(a, i) : q->args->free_bytes;
-    if (a->device_count > 1 || !isnan(q->free_bytes[0])) return FT_OK;
+    if (!q->args->is_max_batch || !isnan(q->free_bytes[0])) return FT_OK;
     return cli_fail(FT_ERR_USAGE, "the data sheet of %s has no memory size: give it with --free BYTES",
                     a->devices[0].name);
 }
@@ -203,7 +204,7 @@ static int run(int argc, char **argv, bool is_max_batch) {
     predict_options_init(&args->predict);
     args->output = output_options_default();
     args->free_bytes = NAN;
-    args->most = MAX_BATCH;
+    args->max_batch = MAX_BATCH;
     args->is_max_batch = is_max_batch;
     options_parse(is_max_batch ? &cmd_max_batch_options : &cmd_fits_options, argc, argv, args);
     int code = (int)predict_options_open(&args->predict);

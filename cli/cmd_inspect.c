@@ -17,14 +17,14 @@ typedef struct arguments {
 
 static void parse_sort(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (!ft_sort_parse(text, field))
-        argp_error(state, "--%s %s: want graph, macs, flops, params, bytes or count", row->name, text);
+        argp_error(state, "--%s %s: expected graph, macs, flops, params, bytes or count", row->name, text);
 }
 
 static void parse_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
     ft_dtype *dtype = field;
     if (!ft_dtype_parse(text, dtype) || !ft_dtype_is_float(*dtype))
-        argp_error(state, "--%s %s: want a floating-point type: float32, float16, bfloat16, float64, float8", row->name,
-                   text);
+        argp_error(state, "--%s %s: expected a floating-point type: float32, float16, bfloat16, float64, float8",
+                   row->name, text);
 }
 
 static const option_row rows[] = {

@@ -100,7 +100,7 @@ static void check(void *input, struct argp_state *state) {
     if (args->action == NULL)
         argp_error(state, "no action: give show or predict");
     else if (strcmp(args->action, "show") != 0 && !is_predict(args))
-        argp_error(state, "unknown action '%s': want show or predict", args->action);
+        argp_error(state, "unknown action '%s': expected show or predict", args->action);
     if (args->log == NULL) argp_error(state, "no log: give LOG or LOG:LINE");
     if (args->predict.top > 0 && args->predict.pick > 0) argp_error(state, "--top and --pick: use one of them");
 }

@@ -230,7 +230,8 @@ static ft_status open_times(run *r) {
 static ft_status open_predictors(predict_options *a) {
     ft_status status = predict_options_open(a);
     if (status == FT_OK && a->device_count > 1)
-        status = cli_fail(FT_ERR_USAGE, "no device: give one with --device NAME");
+        status = cli_fail(FT_ERR_USAGE, a->device_names == NULL ? "no device: give one with --device NAME"
+                                                                : "--device: replay takes one device at a time");
     return status;
 }
 

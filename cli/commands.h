@@ -66,6 +66,8 @@ extern const command commands[];
 const char *command_group_title(command_group group);
 /* NULL: no command of that name, with or without `list` in front. */
 const command *command_find(const char *name, bool is_listed);
+/* The name of a command that a misspelled one may mean; NULL: none is similar. */
+const char *command_similar(const char *name, bool is_listed);
 
 /* Writes the completion script for a shell (completion.c): bash, zsh or fish. False: no such shell. */
 bool completion_write(const char *shell, FILE *stream);

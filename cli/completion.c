@@ -9,7 +9,8 @@ typedef void row_visitor(FILE *stream, const command *c, const option_row *row);
 
 static void visit_rows(FILE *stream, const command *c, const option_row *rows, row_visitor *visit) {
     for (; rows != NULL && rows->help != NULL; rows++)
-        if (rows->name != NULL) visit(stream, c, rows);
+        if (rows->name != NULL && (c->options->hidden == NULL || strcmp(rows->name, c->options->hidden) != 0))
+            visit(stream, c, rows);
 }
 
 static void visit_options(FILE *stream, const command *c, row_visitor *visit) {

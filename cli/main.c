@@ -85,6 +85,9 @@ static int unknown_command(const char *name) {
         return (int)cli_fail(FT_ERR_USAGE, "'%s' is not a command: use 'foretell list %s'", name, name);
     if (access(name, F_OK) == 0)
         return (int)cli_fail(FT_ERR_USAGE, "'%s' is not a command; did you mean 'foretell predict %s'?", name, name);
+    if (command_similar(name, false) != NULL)
+        return (int)cli_fail(FT_ERR_USAGE, "'%s' is not a command; did you mean '%s'?", name,
+                             command_similar(name, false));
     return (int)cli_fail(FT_ERR_USAGE, "'%s' is not a command; 'foretell --help' lists them", name);
 }
 
@@ -99,6 +102,9 @@ static int run_list(int argc, char **argv) {
         return FT_OK;
     }
     const command *c = command_find(argv[1], true);
+    if (c == NULL && command_similar(argv[1], true) != NULL)
+        return (int)cli_fail(FT_ERR_USAGE, "'%s' cannot be listed; did you mean '%s'?", argv[1],
+                             command_similar(argv[1], true));
     if (c == NULL)
         return (int)cli_fail(FT_ERR_USAGE, "'%s' cannot be listed; 'foretell list --help' prints the names", argv[1]);
     return run_command(c, argc - 1, argv + 1);
@@ -107,7 +113,7 @@ static int run_list(int argc, char **argv) {
 /* `foretell --completion SHELL`. */
 static int print_completion(const char *shell) {
     if (shell != NULL && completion_write(shell, stdout)) return FT_OK;
-    return (int)cli_fail(FT_ERR_USAGE, "--completion %s: want bash, zsh or fish", shell != NULL ? shell : "");
+    return (int)cli_fail(FT_ERR_USAGE, "--completion %s: expected bash, zsh or fish", shell != NULL ? shell : "");
 }
 
 static int dispatch(int argc, char **argv);

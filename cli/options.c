@@ -63,23 +63,23 @@ void option_positive(void *field, const char *text, const option_row *row, struc
 
 void option_mode(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (strcmp(text, "infer") != 0 && strcmp(text, "train") != 0)
-        argp_error(state, "--%s %s: want infer or train", row->name, text);
+        argp_error(state, "--%s %s: expected infer or train", row->name, text);
     *(ft_mode *)field = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
 }
 
 void option_optimizer(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (!ft_optimizer_parse(text, field))
-        argp_error(state, "--%s %s: want sgd, momentum, adam or adamw", row->name, text);
+        argp_error(state, "--%s %s: expected sgd, momentum, adam or adamw", row->name, text);
 }
 
 void option_format(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    if (!ft_output_parse(text, field)) argp_error(state, "--%s %s: want table, json or csv", row->name, text);
+    if (!ft_output_parse(text, field)) argp_error(state, "--%s %s: expected table, json or csv", row->name, text);
 }
 
 void option_plot(void *field, const char *text, const option_row *row, struct argp_state *state) {
     const char *end = strlen(text) > 4 ? text + strlen(text) - 4 : "";
     if (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0)
-        argp_error(state, "--%s %s: want a file that ends in .svg or .png", row->name, text);
+        argp_error(state, "--%s %s: expected a file that ends in .svg or .png", row->name, text);
     *(const char **)field = text;
 }
 
@@ -124,6 +124,8 @@ static void add_rows(parsing *p, const option_row *row, char *input) {
         int letter = row->name != NULL ? option_letter(row->name) : 0;
         int key = row->name == NULL || letter != 0 ? letter : 256 + (int)p->count;
         int flags = row->is_value_optional ? OPTION_ARG_OPTIONAL : 0;
+        if (row->name != NULL && p->set->hidden != NULL && strcmp(row->name, p->set->hidden) == 0)
+            flags |= OPTION_HIDDEN;
         p->list[p->count] = (struct argp_option){row->name, key, row->value, flags, row->help, row->group};
         p->rows[p->count] = row;
         p->inputs[p->count++] = input;

@@ -145,6 +145,7 @@ struct option_set {
 
     /* Of the set of a command, not of a part: */
     const char *doc, *args_doc;
+    const char *hidden;         /* an option of a part that is an error here and not in --help; NULL: none */
     const char *first_argument; /* words it is completed with, as option_row.choices; NULL: paths */
     const char *refusal;        /* of arguments beside options, for a command that takes none; NULL: the usual one */
     /* For a command that takes some: one by one, or all into an argument_list, which is not the first field. */

@@ -21,7 +21,7 @@ enum { WIDTH_MIN = 20, WIDTH_MAX = 1000, WIDTH_DEFAULT = 80 };
 static void parse_color(void *field, const char *text, const option_row *row, struct argp_state *state) {
     option_text(field, text, row, state);
     if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
-        argp_error(state, "--%s %s: want auto, always or never", row->name, text);
+        argp_error(state, "--%s %s: expected auto, always or never", row->name, text);
 }
 
 static const option_row rows[] = {

@@ -8,16 +8,25 @@
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void add_setting(predict_options *a, const char *pair, struct argp_state *state) {
+/* A text that lives as long as the process. */
+static const char *join(const char *first, const char *second, struct argp_state *state) {
+    char *text;
+    if (asprintf(&text, "%s%s", first, second) < 0) argp_error(state, "out of memory");
+    return text;
+}
+
+/* `option`: as it was given, for messages. */
+static void add_setting(predict_options *a, const char *pair, const char *option, struct argp_state *state) {
     size_t key = strcspn(pair, "=");
     const char *good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     if (key == 0 || pair[key] != '=' || pair[key + 1] == '\0' || strspn(pair, good) != key ||
         pair[key + 1 + strspn(pair + key + 1, good)] != '\0')
-        argp_error(state, "--setting %s: want KEY=VALUE of letters, digits, '-', '_' and '.'", pair);
+        argp_error(state, "--setting %s: expected KEY=VALUE of letters, digits, '-', '_' and '.'", pair);
     for (uint32_t i = 0; i < a->setting_count; i++)
         if (strncmp(a->setting_list[i], pair, key + 1) == 0 && strcmp(a->setting_list[i], pair) != 0)
-            argp_error(state, "%s and %s: only one of them can be", a->setting_list[i], pair);
+            argp_error(state, "%s contradicts %s", a->setting_options[i], option);
     if (a->setting_count == PREDICT_MAX_SETTINGS) argp_error(state, "more than %d settings", PREDICT_MAX_SETTINGS);
+    a->setting_options[a->setting_count] = option;
     a->setting_list[a->setting_count++] = pair;
 }
 
@@ -31,17 +40,15 @@ static bool is_rules(const char *name) {
 static void parse_runtime(void *input, const char *text, const option_row *row, struct argp_state *state) {
     predict_options *a = input;
     if (strncmp(text, "torch-", 6) == 0 && isdigit((unsigned char)text[6])) {
-        char *pair;
-        if (asprintf(&pair, "torch=%s", text + 6) < 0) argp_error(state, "out of memory");
-        add_setting(a, pair, state); /* lives as long as the process */
+        add_setting(a, join("torch=", text + 6, state), join("--runtime ", text, state), state);
     } else if (strcmp(text, "torch-eager") == 0) {
-        add_setting(a, "compile=no", state);
+        add_setting(a, "compile=no", "--runtime torch-eager", state);
     } else if (strcmp(text, "torch-compile") == 0) {
-        add_setting(a, "compile=yes", state);
+        add_setting(a, "compile=yes", "--runtime torch-compile", state);
     } else if (is_rules(text)) {
         a->runtime = text;
     } else {
-        argp_error(state, "--%s %s: want torch-2.4.0 or the like, or a name that 'foretell list runtimes' lists",
+        argp_error(state, "--%s %s: expected torch-2.4.0 or the like, or a name that 'foretell list runtimes' lists",
                    row->name, text);
     }
 }
@@ -54,19 +61,20 @@ static void parse_batches(void *input, const char *text, const option_row *row, 
 static void parse_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
     ft_dtype *dtype = field;
     if (!ft_dtype_parse(text, dtype) || *dtype == FT_DTYPE_UNKNOWN)
-        argp_error(state, "--%s %s: want float32, float16, bfloat16, int8 or the like", row->name, text);
+        argp_error(state, "--%s %s: expected float32, float16, bfloat16, int8 or the like", row->name, text);
 }
 
 static void parse_layout(void *input, const char *text, const option_row *row, struct argp_state *state) {
     if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0)
-        argp_error(state, "--%s %s: want nchw or nhwc", row->name, text);
-    add_setting(input, strcmp(text, "nchw") == 0 ? "layout=nchw" : "layout=nhwc", state);
+        argp_error(state, "--%s %s: expected nchw or nhwc", row->name, text);
+    add_setting(input, join("layout=", text, state), join("--layout ", text, state), state);
 }
 
 static void parse_compile(void *input, const char *text, const option_row *row, struct argp_state *state) {
     if (text != NULL && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
-        argp_error(state, "--%s=%s: want yes or no", row->name, text);
-    add_setting(input, text != NULL && strcmp(text, "no") == 0 ? "compile=no" : "compile=yes", state);
+        argp_error(state, "--%s=%s: expected yes or no", row->name, text);
+    bool is_off = text != NULL && strcmp(text, "no") == 0;
+    add_setting(input, is_off ? "compile=no" : "compile=yes", is_off ? "--compile=no" : "--compile", state);
 }
 
 static void parse_optimizer(void *input, const char *text, const option_row *row, struct argp_state *state) {
@@ -77,7 +85,7 @@ static void parse_optimizer(void *input, const char *text, const option_row *row
 
 static void parse_setting(void *input, const char *text, const option_row *row, struct argp_state *state) {
     (void)row;
-    add_setting(input, text, state);
+    add_setting(input, text, join("--setting ", text, state), state);
 }
 
 static const option_row rows[] = {

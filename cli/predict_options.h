@@ -17,8 +17,9 @@ typedef struct predict_options {
     ft_dtype dtype;
     ft_optimizer optimizer;
     bool has_optimizer;
-    const char *runtime;                            /* of --runtime, for all devices; NULL: the usual one of each */
-    const char *setting_list[PREDICT_MAX_SETTINGS]; /* "key=value" */
+    const char *runtime;                               /* of --runtime, for all devices; NULL: the usual one of each */
+    const char *setting_list[PREDICT_MAX_SETTINGS];    /* "key=value" */
+    const char *setting_options[PREDICT_MAX_SETTINGS]; /* the option that set each, until they are sorted */
     uint32_t setting_count;
 
     /* Once open: */

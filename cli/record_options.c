@@ -17,7 +17,7 @@ static void parse_part(void *input, const char *text, const option_row *row, str
     record_options *c = input;
     c->has_part = true;
     if (!ft_split_part_parse(text, &c->part) || c->part == FT_PART_UNUSED)
-        argp_error(state, "--%s %s: want train, valid or test", row->name, text);
+        argp_error(state, "--%s %s: expected train, valid or test", row->name, text);
 }
 
 static void parse_mode(void *input, const char *text, const option_row *row, struct argp_state *state) {

@@ -23,7 +23,7 @@ static void parse_us(void *field, const char *text, const option_row *row, struc
     errno = 0;
     double value = strtod(text, &end); /* LC_NUMERIC is that of the C locale */
     if (errno != 0 || end == text || *end != '\0' || !(value >= 0 && value <= 1e9))
-        argp_error(state, "--%s %s: want microseconds", row->name, text);
+        argp_error(state, "--%s %s: expected microseconds", row->name, text);
     *(double *)field = value;
 }
 
@@ -37,7 +37,7 @@ static void parse_workers(void *input, const char *text, const option_row *row, 
 
 static void parse_bandwidth(void *field, const char *text, const option_row *row, struct argp_state *state) {
     option_bytes(field, text, row, state);
-    if (!(*(double *)field > 0)) argp_error(state, "--%s %s: want a positive size", row->name, text);
+    if (!(*(double *)field > 0)) argp_error(state, "--%s %s: expected a positive size", row->name, text);
 }
 
 static void parse_predictor(void *input, const char *text, const option_row *row, struct argp_state *state) {
@@ -47,12 +47,13 @@ static void parse_predictor(void *input, const char *text, const option_row *row
 
 static void parse_backward(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (strcmp(text, "work") != 0 && strcmp(text, "predictor") != 0)
-        argp_error(state, "--%s %s: want predictor or work", row->name, text);
+        argp_error(state, "--%s %s: expected predictor or work", row->name, text);
     *(bool *)field = strcmp(text, "work") == 0;
 }
 
 static void parse_order(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    if (!ft_order_parse(text, field)) argp_error(state, "--%s %s: want program, critical or ready", row->name, text);
+    if (!ft_order_parse(text, field))
+        argp_error(state, "--%s %s: expected program, critical or ready", row->name, text);
 }
 
 static const option_row rows[] = {

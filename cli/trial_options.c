@@ -14,7 +14,7 @@ static void parse_time(void *field, const char *text, const option_row *row, str
     double unit = strcmp(end, "h") == 0 ? 3600 : strcmp(end, "m") == 0 ? 60 : 1;
     bool has_unit = *end == '\0' || ((*end == 's' || *end == 'm' || *end == 'h') && end[1] == '\0');
     if (*text < '0' || *text > '9' || !has_unit || !(value > 0) || value * unit > 1e9)
-        argp_error(state, "--%s %s: want a time, as 90s, 30m or 2h", row->name, text);
+        argp_error(state, "--%s %s: expected a time, as 90s, 30m or 2h", row->name, text);
     *(double *)field = value * unit;
 }
 

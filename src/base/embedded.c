@@ -64,25 +64,34 @@ static size_t distance_to(const embedded_file *file, const char *name) {
     return min;
 }
 
+static void add_text(ft_error *error, const char *text) {
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "%s", text);
+}
+
 static void add_name(ft_error *error, bool is_first, const char *name) {
     size_t length = strlen(error->message);
     snprintf(error->message + length, sizeof error->message - length, "%s %s", is_first ? "" : ",", name);
 }
 
-/* The most similar first; equally similar ones in the order of the table. */
+/* The most similar first, and none that differ in more than about a quarter of the letters; equally similar ones in the
+ * order of the table. */
 static void add_similar(const embedded_file *files, uint32_t count, const char *name, ft_error *error) {
-    size_t added = 0;
-    for (size_t d = 0; added < MAX_SUGGESTED && d <= NAME_MAX_COMPARED; d++) {
-        for (uint32_t i = 0; i < count && added < MAX_SUGGESTED; i++)
-            if (distance_to(&files[i], name) == d) add_name(error, added++ == 0, files[i].name);
+    char simple[NAME_MAX_COMPARED];
+    size_t added = 0, max_distance = 1 + simplify(name, strlen(name), simple) / 4;
+    for (size_t d = 0; d <= max_distance; d++) {
+        for (uint32_t i = 0; i < count && added < MAX_SUGGESTED; i++) {
+            if (distance_to(&files[i], name) != d) continue;
+            if (added == 0) add_text(error, "; similar names are");
+            add_name(error, added++ == 0, files[i].name);
+        }
     }
 }
 
 ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *what, const char *command,
                         const char *name, ft_error *error) {
     bool has_many = count > MAX_LISTED;
-    ft_fail(error, FT_ERR_USAGE, "there is no %s '%.64s'; %s", what, name,
-            has_many ? "similar names are" : "choose one of");
+    ft_fail(error, FT_ERR_USAGE, "there is no %s '%.64s'%s", what, name, has_many ? "" : "; choose one of");
     if (error == NULL) return FT_ERR_USAGE;
     for (uint32_t i = 0; !has_many && i < count; i++) add_name(error, i == 0, files[i].name);
     if (!has_many) return FT_ERR_USAGE;

@@ -19,8 +19,8 @@ extern const uint32_t rules_builtin_count, device_builtin_count;
 
 /* By its name or one of its other names; NULL when there is none. */
 const embedded_file *embedded_find(const embedded_file *files, uint32_t count, const char *name);
-/* FT_ERR_USAGE for an unknown `name`; the message lists the known names, or the most similar ones when there are many.
- * `what`: for example "rule set"; `command`: the subcommand that lists them. */
+/* FT_ERR_USAGE for an unknown `name`; the message lists the known names, or when there are many, those that are
+ * similar. `what`: for example "rule set"; `command`: the subcommand that lists them. */
 ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *what, const char *command,
                         const char *name, ft_error *error);
 /* True for the path of a user's file: it has a '/' or ends in ".json". */

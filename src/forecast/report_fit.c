@@ -132,12 +132,17 @@ static void add_peak(labelled *l, const result_row *row) {
 
 static void add_free(labelled *l, const fit_facts *facts) {
     buf *out = labelled_add(l, "Free");
+    if (isnan(facts->free_bytes)) {
+        buf_text(out, "unknown: the data sheet has no memory size; give --free BYTES");
+        return;
+    }
     add_bytes(out, facts->free_bytes);
     if (strcmp(facts->free_from, "given") != 0)
         buf_text(out, ", the whole memory by the data sheet; --free overrides it");
 }
 
 static void add_margin(labelled *l, const fit_facts *facts) {
+    if (isnan(facts->margin_bytes)) return;
     buf *out = labelled_add(l, "Margin");
     add_bytes(out, facts->margin_bytes);
     if (isnan(facts->margin_lo_bytes) || isnan(facts->margin_hi_bytes)) return;
@@ -208,8 +213,9 @@ static void batch_table(sink *out, const ft_style *style, const fit_facts *facts
     write_head(out, style, facts, verdict);
     add_setting(labelled_add(&l, "Setting"), &facts->row);
     if (possible > certain)
-        buf_format(labelled_add(&l, "Maybe"), "up to %llu, which the interval does not rule out", possible);
-    if (certain == limit) buf_format(labelled_add(&l, "Searched"), "up to %llu; --most raises the limit", limit);
+        buf_format(labelled_add(&l, "Possible"), "up to %llu (lower end of the interval)", possible);
+    if (certain == limit)
+        buf_format(labelled_add(&l, "Searched"), "up to %llu; --max-batch-size raises the limit", limit);
     add_free(&l, facts);
     buf_format(labelled_add(&l, "At batch"), "%llu", (unsigned long long)facts->row.batch);
     add_peak(&l, &facts->row);
@@ -247,9 +253,12 @@ static void put_fit(const void *user, uint32_t row, grid_cell *cells) {
 
 static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
     static const grid_column columns[] = {
-        {.title = "Device", .is_flexible = true}, {.title = "Fits"},
-        {.title = "Needs", .is_right = true},     {.title = "90 % interval", .is_right = true},
-        {.title = "Free", .is_right = true},      {.title = "Margin", .is_right = true, .drop = 1},
+        {.title = "Device", .is_flexible = true, .is_distinct = true},
+        {.title = "Fits"},
+        {.title = "Needs", .is_right = true},
+        {.title = "90 % interval", .is_right = true},
+        {.title = "Free", .is_right = true},
+        {.title = "Margin", .is_right = true, .drop = 1},
     };
     fit_facts first;
     buf setting = {0};

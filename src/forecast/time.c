@@ -204,15 +204,28 @@ static bool is_measured(const forecast_job *job, const char *device) {
     return false;
 }
 
+/* "amp compile" as "amp, compile". */
+static void list_words(const char *words, char *list, size_t size) {
+    size_t used = 0;
+    for (; *words != '\0' && used + 3 < size; words++) {
+        if (*words == ' ') list[used++] = ',';
+        list[used++] = *words;
+    }
+    list[used] = '\0';
+}
+
 /* A setting that the predictor ignores is most often a misspelling: the note prevents that it seems to have an effect.
  */
 static ft_status note_ignored_settings(forecast_job *job, const predictor_choice *choice, ft_error *error) {
     const char *keys = predictor_family(choice->predictor)->setting_keys, *setting = job->out->request.setting;
     for (const char *at = setting; keys != NULL && *at != '\0';) {
         size_t length = strcspn(at, ";"), key = strcspn(at, "=;");
-        if (!text_has_word(keys, at, key))
+        if (!text_has_word(keys, at, key)) {
+            char list[256];
+            list_words(keys, list, sizeof list);
             FT_TRY(job_note(job, error, "the setting '%.*s' is ignored: this predictor reads %s", (int)length, at,
-                            keys[0] != '\0' ? keys : "no settings"));
+                            keys[0] != '\0' ? list : "no settings"));
+        }
         at += length + (at[length] == ';');
     }
     return FT_OK;

@@ -19,7 +19,7 @@
 ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_shape_binding *shape, ft_error *error) {
     const char *equals = strrchr(text, '=');
     if (equals == NULL || equals == text || (size_t)(equals - text) >= size)
-        return ft_fail(error, FT_ERR_USAGE, "'%s' is not NAME=SIZES, like input=1x3x224x224 or sequence=128", text);
+        return ft_fail(error, FT_ERR_USAGE, "'%s' is not NAME=DIMS, like input=1x3x224x224 or sequence=128", text);
     ft_shape_binding s = {.name = name};
     for (const char *at = equals + 1;; at++) {
         char *end;

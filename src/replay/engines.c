@@ -66,7 +66,7 @@ typedef struct spec_reader {
 
 static ft_status spec_fail(const spec_reader *r, const char *why, const char *word, size_t length) {
     return ft_fail(r->error, FT_ERR_USAGE,
-                   "engines '%s': %s '%.*s'; want NAME:LANES or NAME:KIND,KIND separated by ';'", r->spec, why,
+                   "engines '%s': %s '%.*s'; expected NAME:LANES or NAME:KIND,KIND separated by ';'", r->spec, why,
                    (int)(length < 64 ? length : 64), word);
 }
 
@@ -157,8 +157,8 @@ static ft_status check_kinds(const spec_reader *r) {
 /* --- Gaps ----------------------------------------------------------------------------------------------------- */
 
 static ft_status gap_fail(const spec_reader *r, const char *gaps) {
-    return ft_fail(r->error, FT_ERR_USAGE, "gap '%s': want microseconds, or ENGINE=MICROSECONDS,... of engines in '%s'",
-                   gaps, r->spec);
+    return ft_fail(r->error, FT_ERR_USAGE,
+                   "gap '%s': expected microseconds, or ENGINE=MICROSECONDS,... of engines in '%s'", gaps, r->spec);
 }
 
 static ft_status read_gaps(const spec_reader *r, const char *gaps) {

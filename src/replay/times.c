@@ -90,13 +90,13 @@ static ft_status set_number(ft_times *t, times_column column, const char *text, 
     times_row *row = &t->rows[t->count];
     int64_t value;
     if (text[0] == '\0') return FT_OK;
-    if (!text_int(text, strlen(text), &value)) return row_fail(t, error, "want a whole number, not", text);
+    if (!text_int(text, strlen(text), &value)) return row_fail(t, error, "expected a whole number, not", text);
     if (column == COLUMN_PRIORITY) {
         if (value < -1000000 || value > 1000000)
             return row_fail(t, error, "priorities are from -1000000 to 1000000, not", text);
         row->priority = (int32_t)value;
     } else {
-        if (value < 0 || value > INT64_C(1) << 50) return row_fail(t, error, "want bytes, not", text);
+        if (value < 0 || value > INT64_C(1) << 50) return row_fail(t, error, "expected bytes, not", text);
         row->gradient_bytes = (uint64_t)value;
     }
     return FT_OK;
@@ -124,7 +124,7 @@ ft_status times_cell(ft_times *t, times_column column, const char *text, ft_erro
         return split(t, text, ';', &row->after, error);
     case COLUMN_PHASE:
         if (text[0] != '\0' && !ft_replay_phase_parse(text, &row->phase))
-            return row_fail(t, error, "want forward, backward, exchange or update, not", text);
+            return row_fail(t, error, "expected forward, backward, exchange or update, not", text);
         if (row->phase != FT_REPLAY_FORWARD) t->has_phases = true;
         return FT_OK;
     case COLUMN_MODE:

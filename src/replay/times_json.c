@@ -98,9 +98,10 @@ static ft_status read_pairs(ft_times *t, const json_t *object, ft_error *error) 
     char number[DOUBLE_TEXT_SIZE];
     json_object_foreach((json_t *)object, key, value) {
         if (!json_is_number(value) && !json_is_null(value))
-            return ft_fail(error, FT_ERR_FORMAT,
-                           "%s: not a table of times: '%.80s' is %s; want names and microseconds, or a list of objects",
-                           t->path, key, json_kind(value));
+            return ft_fail(
+                error, FT_ERR_FORMAT,
+                "%s: not a table of times: '%.80s' is %s; expected names and microseconds, or a list of objects",
+                t->path, key, json_kind(value));
         text_of(value, number, &text);
         FT_TRY(times_begin(t, t->count + 1, error));
         FT_TRY(times_cell(t, COLUMN_NAME, key, error));

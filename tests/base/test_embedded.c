@@ -43,12 +43,13 @@ static void similar_names_are_suggested(void **state) {
                         "there is no device 'RTX_4090 '; similar names are rtx-4090, rtx-3090, rtx-4080; "
                         "'foretell list devices' lists all 9");
     embedded_fail(many, 9, "device", "devices", "mi8-gpu", &error);
-    assert_non_null(strstr(error.message, "similar names are adreno-640,"));
+    assert_non_null(strstr(error.message, "similar names are adreno-640;"));
     char endless[2000];
     memset(endless, 'x', sizeof endless - 1);
     endless[sizeof endless - 1] = '\0';
     assert_int_equal(embedded_fail(many, 9, "device", "devices", endless, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "similar names are"));
+    assert_null(strstr(error.message, "similar names"));
+    assert_non_null(strstr(error.message, "; 'foretell list devices' lists all 9"));
 }
 
 /* The distance is the smallest over all names of a file, also of one letter. */
@@ -65,11 +66,11 @@ static void other_names_count_as_well(void **state) {
                                          {"hhhh", "", "y", ""}};
     ft_error error;
     embedded_fail(many, 9, "device", "devices", "z", &error); /* one letter is replaced */
-    assert_non_null(strstr(error.message, "similar names are first-device, hhhh, aaaa;"));
+    assert_non_null(strstr(error.message, "similar names are first-device, hhhh;"));
     embedded_fail(many, 9, "device", "devices", "longername1", &error);
-    assert_non_null(strstr(error.message, "similar names are first-device,"));
+    assert_non_null(strstr(error.message, "similar names are first-device;"));
     embedded_fail(many, 9, "device", "devices", "gggx", &error);
-    assert_non_null(strstr(error.message, "similar names are gggg,"));
+    assert_non_null(strstr(error.message, "similar names are gggg;"));
     /* Of eight, all are listed. */
     embedded_fail(many, 8, "device", "devices", "z", &error);
     assert_non_null(strstr(error.message, "choose one of first-device, aaaa, bbbb, cccc, dddd, eeee, ffff, gggg"));

@@ -155,8 +155,11 @@ static void check_is_completed(const command *c, const option_row *row, void *us
             snprintf(option, sizeof option, "--%s", row->name);
         const char *section = section_of(scripts[shell], shell, c), *found = strstr(section, option);
         const char *end = shell == 2 ? NULL : strstr(section, "\n        ;;\n");
-        if (found == NULL || (end != NULL && found > end))
-            fail_msg("%s completion lacks --%s of %s", shells[shell], row->name, c->name);
+        bool is_completed = found != NULL && (end == NULL || found < end);
+        bool is_hidden = c->options->hidden != NULL && strcmp(c->options->hidden, row->name) == 0;
+        if (is_completed && is_hidden)
+            fail_msg("%s completion has the hidden --%s of %s", shells[shell], row->name, c->name);
+        if (!is_completed && !is_hidden) fail_msg("%s completion lacks --%s of %s", shells[shell], row->name, c->name);
     }
 }
 

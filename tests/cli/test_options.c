@@ -38,7 +38,7 @@ typedef struct arguments {
 } arguments;
 
 static void parse_own(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    if (text != NULL && strcmp(text, "good") != 0) argp_error(state, "--%s %s: want good", row->name, text);
+    if (text != NULL && strcmp(text, "good") != 0) argp_error(state, "--%s %s: expected good", row->name, text);
     *(const char **)field = text != NULL ? text : "none";
 }
 
@@ -179,20 +179,20 @@ static void test_arguments_are_those_beside_options(void **state) {
 
 static void test_wrong_values_are_reported(void **state) {
     (void)state;
-    refuses(&whole, "--count 0", "--count 0: want a whole number from 1 to 10");
-    refuses(&whole, "-n 11", "--count 11: want a whole number from 1 to 10");
-    refuses(&whole, "--batch 1", "--batch 1: want a whole number from 2 to 64");
-    refuses(&whole, "--seed -1", "--seed -1: want a whole number from 0 to 4294967295");
-    refuses(&whole, "--bytes much", "--bytes much: want bytes");
-    refuses(&whole, "--whole 1Q", "--whole 1Q: want bytes");
+    refuses(&whole, "--count 0", "--count 0: expected a whole number from 1 to 10");
+    refuses(&whole, "-n 11", "--count 11: expected a whole number from 1 to 10");
+    refuses(&whole, "--batch 1", "--batch 1: expected a whole number from 2 to 64");
+    refuses(&whole, "--seed -1", "--seed -1: expected a whole number from 0 to 4294967295");
+    refuses(&whole, "--bytes much", "--bytes much: expected bytes");
+    refuses(&whole, "--whole 1Q", "--whole 1Q: expected bytes");
     refuses(&whole, "--ratio 0", "--ratio: '0' is no number above 0");
     refuses(&whole, "--ratio nan", "--ratio: 'nan' is no number above 0");
-    refuses(&whole, "--mode fly", "--mode fly: want infer or train");
-    refuses(&whole, "--optimizer none", "--optimizer none: want sgd, momentum, adam or adamw");
-    refuses(&whole, "--format xml", "--format xml: want table, json or csv");
-    refuses(&whole, "--plot a.jpg", "--plot a.jpg: want a file that ends in .svg or .png");
-    refuses(&whole, "--plot .svg", "--plot .svg: want a file that ends in .svg or .png");
-    refuses(&whole, "--own=bad", "--own bad: want good");
+    refuses(&whole, "--mode fly", "--mode fly: expected infer or train");
+    refuses(&whole, "--optimizer none", "--optimizer none: expected sgd, momentum, adam or adamw");
+    refuses(&whole, "--format xml", "--format xml: expected table, json or csv");
+    refuses(&whole, "--plot a.jpg", "--plot a.jpg: expected a file that ends in .svg or .png");
+    refuses(&whole, "--plot .svg", "--plot .svg: expected a file that ends in .svg or .png");
+    refuses(&whole, "--own=bad", "--own bad: expected good");
     refuses(&whole, "--name", "requires an argument");
     refuses(&whole, "--nothing", "unrecognized option");
     refuses(&bare, "x", "'x': no files");

@@ -153,12 +153,12 @@ static void test_invalid_specifications(void **state) {
     refuse("a:1,a:2", NULL, "two engines");
     refuse("a:1,b:1", NULL, "run everything");
     refuse("a;b;c;d;e;f;g;h;i;j;k;l;m;n;o;p;q", NULL, "more than 16");
-    refuse("a:1", "x", "want microseconds");
-    refuse("a:1", "-1", "want microseconds");
-    refuse("a:1", "nan", "want microseconds");
-    refuse("a:1", "1000000001", "want microseconds");
-    refuse("a:1", "b=1", "want microseconds");
-    refuse("a:1", "a=", "want microseconds");
+    refuse("a:1", "x", "expected microseconds");
+    refuse("a:1", "-1", "expected microseconds");
+    refuse("a:1", "nan", "expected microseconds");
+    refuse("a:1", "1000000001", "expected microseconds");
+    refuse("a:1", "b=1", "expected microseconds");
+    refuse("a:1", "a=", "expected microseconds");
 }
 
 int main(void) {

@@ -114,10 +114,10 @@ static void test_invalid_tables(void **state) {
     refuse("name,time_us\na,1,2\n", FT_ERR_DAMAGED, "line 2: 3 fields");
     refuse("name,time_us\na,1\n\na,2\n", FT_ERR_DAMAGED, "line 4: 'a' is already in line 2");
     refuse("name,time_us\n,1\n", FT_ERR_DAMAGED, "line 2: the row has no 'name'");
-    refuse("name,time_us,phase\na,1,sideways\n", FT_ERR_DAMAGED, "line 2: want forward");
-    refuse("name,time_us,priority\na,1,high\n", FT_ERR_DAMAGED, "line 2: want a whole number");
+    refuse("name,time_us,phase\na,1,sideways\n", FT_ERR_DAMAGED, "line 2: expected forward");
+    refuse("name,time_us,priority\na,1,high\n", FT_ERR_DAMAGED, "line 2: expected a whole number");
     refuse("name,time_us,priority\na,1,9999999\n", FT_ERR_DAMAGED, "line 2: priorities");
-    refuse("name,time_us,gradient_bytes\na,1,-1\n", FT_ERR_DAMAGED, "line 2: want bytes");
+    refuse("name,time_us,gradient_bytes\na,1,-1\n", FT_ERR_DAMAGED, "line 2: expected bytes");
     refuse("[1, 2]", FT_ERR_DAMAGED, "row 1 is a number");
     refuse("[{\"name\": {}}]", FT_ERR_DAMAGED, "row 1: 'name' is an object");
     refuse("[{\"name\": \"a\", \"type\": [\"x\"]}]", FT_ERR_DAMAGED, "a list where a value");
