@@ -1,6 +1,7 @@
 /* catalog.c - the documents of `foretell list`: formats, operators, runtimes and predictor families.
  *
  * Each is a table of texts, so one writer is enough. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,7 @@ static void table_row(const void *user, uint32_t row, grid_cell *cells) {
 
 static void write_table(const catalog *c, sink *out) {
     grid_column columns[GRID_COLUMNS] = {0};
+    assert(c->column_count <= GRID_COLUMNS);
     for (uint32_t i = 0; i < c->column_count; i++)
         columns[i] = (grid_column){.title = c->columns[i].title, .is_flexible = i > 0, .wraps = i > 0};
     grid_write(&(grid){.style = c->style,
@@ -178,6 +180,7 @@ static const char *all_spellings(const catalog *c, const ft_opdef *def) {
 
 static const char *op_cell(const catalog *c, uint32_t row, uint32_t column) {
     const ft_opdef *def = nth_op(c->format, row);
+    assert(def != NULL);
     if (column == 0) return ft_opdef_name(def);
     if (column == 1) return ft_op_class_name(ft_opdef_class(def));
     if (c->format != FT_FORMAT_UNKNOWN) return ft_opdef_spellings(def, c->format);

@@ -1,5 +1,7 @@
 /* csv.c - facts as CSV (RFC 4180, LF line ends): one row a model, or one row an operator or kernel when those are
  * listed. The columns are those of fields.c, after the ones that name the model. */
+#include <assert.h>
+
 #include "report/fields.h"
 #include "report/write.h"
 
@@ -93,6 +95,7 @@ static void list_row(sink *out, const facts *f, const field *fields, const void 
 
 void report_csv_model(writer *w, const facts *f) {
     const field *fields = row_fields(w->options);
+    assert(fields == summary_fields || (fields == node_fields ? f->node_order : f->kernel_order) != NULL);
     if (fields == summary_fields) {
         summary_row(&w->out.text, f);
     } else if (fields == node_fields) {

@@ -2,6 +2,7 @@
  *
  * All values are listed with their group and sorted once; a group is then a run of them, and its median in the middle.
  * Every value is listed twice, for its family and for the family "all". */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,7 @@ static bool is_same_group(const entry *x, const entry *y) {
 }
 
 static void add_group(overview *o, const entry *first, uint32_t count) {
+    assert(count > 0);
     group *g = &o->groups[o->group_count++];
     *g = (group){.device = first->device, .family = first->family, .metric = first->metric, .count = count};
     g->min = first->value;
@@ -121,6 +123,7 @@ static bool find_groups(overview *o, const place *places) {
         add_group(o, &entries[start], (uint32_t)(i + 1 - start));
         start = i + 1;
     }
+    assert(o->group_count == groups);
     return true;
 }
 

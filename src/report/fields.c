@@ -4,6 +4,7 @@
  * (the tests compare all of them). */
 #include "report/fields.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -256,6 +257,7 @@ const char *shape_words(const ft_tensor *tensor, const ft_graph *graph, char tex
         int length = tensor->dims[i] < 0
                          ? snprintf(text + used, room, "%s%.*s", joint, SYMBOL_MAX, symbol != NULL ? symbol : "?")
                          : snprintf(text + used, room, "%s%lld", joint, (long long)tensor->dims[i]);
+        assert(length >= 0 && used + (size_t)length < SHAPE_WORDS_SIZE);
         used += (size_t)length;
     }
     return text;

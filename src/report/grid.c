@@ -112,6 +112,7 @@ static void write_cell(const grid *g, sink *out, uint32_t column, const char **r
     if (c->is_distinct && strcmp(fitted, *rest) != 0) wraps = is_continued || !sink_is_new(out, fitted, *rest);
     if (wraps) {
         size_t length = text_wrap(*rest, width);
+        assert(length < sizeof fitted);
         memcpy(fitted, *rest, length);
         fitted[length] = '\0';
         *rest += length + strspn(*rest + length, " ");
@@ -173,7 +174,8 @@ static void write_line(const grid *g, const layout *l, sink *out) {
 }
 
 void grid_write(const grid *g, sink *out) {
-    assert(g->column_count <= GRID_COLUMNS);
+    assert(g->column_count > 0 && g->column_count <= GRID_COLUMNS);
+    assert(g->foot_count <= g->row_count);
     grid_cell *cells = calloc(GRID_COLUMNS, sizeof *cells);
     if (cells == NULL) {
         out->text.failed = true;

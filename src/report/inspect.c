@@ -3,6 +3,7 @@
  *
  * Every number is computed by cost/; this file sums, names and sorts them. Costs are computed for inference and for
  * training: "forward" figures are those of inference. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -162,6 +163,7 @@ static ft_status bind_and_count(facts *f, const ft_graph *graph, const ft_inspec
         status = facts_bind_open(f, graph, options, &infer, &train, error);
     }
     if (status != FT_OK) return status;
+    assert(f->infer.op_count == ft_graph_op_count(f->graph) && f->train.op_count == f->infer.op_count);
     summarise_work(&f->summary, &f->infer, &f->train);
     summarise_memory(&f->summary, f->graph, &infer, &train);
     return FT_OK;
@@ -216,6 +218,7 @@ static const ft_tensor *first_data_input(const facts *f, const ft_op *op) {
 }
 
 void facts_node(const facts *f, uint32_t position, node_facts *row) {
+    assert(position < f->node_shown);
     uint32_t index = f->node_order[position];
     const ft_op *op = &ft_graph_ops(f->graph)[index];
     const ft_op_cost *cost = &f->infer.ops[index], *train = &f->train.ops[index];
@@ -257,8 +260,10 @@ bool facts_is_open_kernel(const facts *f, const ft_kernel *kernel) {
 }
 
 void facts_kernel(const facts *f, uint32_t position, kernel_facts *row) {
+    assert(position < f->kernel_shown);
     uint32_t index = f->kernel_order[position];
     const ft_kernel *kernel = &f->kernels.items[index];
+    assert(kernel->op_count > 0);
     const ft_op *ops = ft_graph_ops(f->graph);
     const ft_op *first = &ops[kernel->ops[0]], *last = &ops[kernel->ops[kernel->op_count - 1]];
     ft_op_cost cost = ft_cost_kernel(f->graph, &f->infer, &f->kernels, index);

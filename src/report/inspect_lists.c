@@ -1,4 +1,5 @@
 /* inspect_lists.c - operators and kernels of a model in order, summed by type, and which of them are only estimated. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,7 @@ ft_status facts_order_nodes(facts *f, const ft_inspect_options *options, ft_erro
         if (!op->is_folded)
             keys[count++] = (keyed){sort_key(list_sort(options), &cost->forward, cost->params, op->repeats), i};
     }
+    assert(count <= f->infer.op_count);
     f->node_count = count;
     f->node_shown = shown_of(count, options->top);
     return sorted_indices(f, keys, count, &f->node_order, error);
@@ -195,6 +197,7 @@ ft_status facts_list_estimates(facts *f, ft_error *error) {
             count++;
         }
     }
+    assert(count <= f->type_count);
     f->estimates = list;
     f->estimate_count = count;
     return FT_OK;

@@ -3,6 +3,7 @@
  * The graph is bound twice, with two sizes for the open dimensions. An operator whose cost is the same both times does
  * not depend on them; the others are marked and their cost is left out of all sums. Where no size can be bound (the
  * model demands a particular one), inputs with open dimensions count as tensors without a shape. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static bool is_same_work(const ft_work *a, const ft_work *b) {
  * when its shapes are unknown. */
 static uint8_t open_bits(const probe *a, const probe *b, uint32_t op, bool has_shapeless) {
     const uint8_t all = OPEN_MACS | OPEN_FLOPS | OPEN_BYTES | OPEN_OTHER;
+    assert(op < a->infer.op_count);
     const ft_op *first = &ft_graph_ops(a->graph)[op];
     if (first->is_folded && (b == NULL || ft_graph_ops(b->graph)[op].is_folded)) return 0;
     if (has_shapeless && a->infer.ops[op].is_estimated && ft_opdef_is_known(first->def)) return all;
@@ -100,6 +102,7 @@ static ft_op_cost known_cost(const ft_op_cost *cost, uint8_t open) {
 
 /* Sums the costs again without the open ones. */
 static ft_status leave_out_open(facts *f, ft_cost *cost, ft_error *error) {
+    assert(f->op_open != NULL);
     ft_op_cost *ops = ARENA_ARRAY(&f->memory, ft_op_cost, cost->op_count), total = {0};
     if (ops == NULL) return FT_NOMEM(error);
     cost->estimated_ops = 0;
@@ -263,6 +266,8 @@ ft_status facts_bind_open(facts *f, const ft_graph *graph, const ft_inspect_opti
     FT_TRY(ft_graph_open_dims(graph, &options->binding, dims, MAX_OPEN, &count, error));
     FT_TRY(make_probes(f, graph, options, &a, &b, error));
     const probe *second = b.graph != NULL ? &b : NULL;
+    assert(a.graph != NULL);
+    assert(second == NULL || b.infer.op_count == a.infer.op_count);
     bool has_shapeless = second == NULL;
     for (uint32_t i = 0; i < count; i++) has_shapeless |= dims[i].axis < 0;
     f->graph = a.graph; /* from here on freed by facts_free */

@@ -1,6 +1,7 @@
 /* plot_axis.c - units, tick positions and tick labels of axes. */
 #include "report/plot_axis.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,7 @@ axis_unit axis_unit_of(const char *metric, char label[static AXIS_LABEL]) {
 static void number_text(double value, int decimals, char text[static AXIS_TICK_TEXT]) {
     char number[UNIT_TEXT_SIZE];
     unit_fixed(value, decimals, number);
+    assert(number[0] != '\0');
     if (strchr(number, '.') != NULL) {
         size_t length = strlen(number);
         while (number[length - 1] == '0') number[--length] = '\0';
@@ -168,6 +170,7 @@ void axis_counts(plot_axis *axis, double hi, uint32_t about) {
  * counted. */
 static uint32_t log_ticks(plot_axis *axis, const double *factors, uint32_t factor_count, int stride, bool is_dry) {
     uint32_t count = 0;
+    assert(axis->lo > 0 && axis->hi > axis->lo && stride > 0);
     int first = (int)floor(log10(axis->lo)) - 1, last = (int)ceil(log10(axis->hi));
     for (int k = first; k <= last; k++) {
         if (((k % stride) + stride) % stride != 0) continue;
@@ -211,6 +214,7 @@ void axis_log(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit u
 }
 
 double axis_place(const plot_axis *axis, double value) {
+    assert(!axis->is_log || (axis->lo > 0 && axis->hi > axis->lo));
     if (!axis->is_log) return (value - axis->lo) / (axis->hi - axis->lo);
     return log(value / axis->lo) / log(axis->hi / axis->lo);
 }

@@ -1,6 +1,7 @@
 /* plot_canvas.c - the page: one set of drawing calls, passed on to plot_svg.c or to cairo. */
 #include "report/plot_canvas.h"
 
+#include <assert.h>
 #include <cairo.h>
 #include <errno.h>
 #include <pthread.h>
@@ -156,6 +157,7 @@ static ft_status finish_image(canvas *c, ft_error *error) {
 }
 
 ft_status canvas_commit(canvas *c, ft_error *error) {
+    assert((c->svg != NULL) != (c->cairo != NULL) && c->file.stream != NULL);
     ft_status status = c->svg != NULL ? finish_svg(c, error) : finish_image(c, error);
     if (status == FT_OK) status = outfile_commit(&c->file, error);
     canvas_discard(c);
@@ -305,6 +307,7 @@ void canvas_dashes(canvas *c, double dash, double gap) {
 /* cairo refuses to draw anything more after a text that is not UTF-8. */
 static void clean_text(const char *text, char *clean, size_t size) {
     size_t out = 0;
+    assert(size > 0);
     while (*text != '\0') {
         size_t length = utf8_length(text);
         bool is_plain = length > 0 && (unsigned char)*text >= 0x20 && *text != 0x7f;

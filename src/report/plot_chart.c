@@ -1,6 +1,7 @@
 /* plot_chart.c - frames, lines, bars, marks, legends and box plots. */
 #include "report/plot_chart.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define TICK_SIZE  9.0
@@ -43,6 +44,7 @@ static double x_of_tick(const chart *c, uint32_t tick) {
 
 /* Whether every `stride`-th label, counted from the anchor, has room. */
 static bool has_room(const chart *c, uint32_t stride) {
+    assert(stride > 0);
     double free_from = -INFINITY;
     for (uint32_t i = c->x.anchor % stride; i < c->x.tick_count; i += stride) {
         double half = canvas_text_width(c->page, c->x.ticks[i].text, &x_label) / 2;
@@ -153,6 +155,7 @@ static ink shade(ink color, uint32_t round) {
 
 mark_style mark_style_at(uint32_t index, double size) {
     uint32_t round = index / PALETTE_COUNT % SHAPE_COUNT;
+    assert(size > 0);
     return (mark_style){.color = shade(palette_at(index), round), .shape = round, .size = size};
 }
 
@@ -194,6 +197,7 @@ static double within(double value, double lo, double hi) {
 enum { LAYERS = 6 };
 
 static void draw_layer(const chart *c, const mark_series *series, uint32_t layer) {
+    assert(layer < LAYERS && series->style.shape < SHAPE_COUNT);
     for (uint32_t i = layer; i < series->count; i += LAYERS) {
         plot_point at = chart_at(c, series->points[i]);
         if (!isfinite(at.x) || !isfinite(at.y)) continue;

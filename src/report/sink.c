@@ -1,6 +1,7 @@
 /* sink.c - buffered output, and a hash table of the texts that were shortened in it. */
 #include "report/sink.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,6 +37,7 @@ static uint64_t hash(const char *text) {
 }
 
 static struct shortened_text *find(struct shortened_text *table, uint32_t capacity, uint64_t shown) {
+    assert(capacity > 0 && (capacity & (capacity - 1)) == 0 && shown != 0);
     uint32_t at = (uint32_t)(shown >> 1) & (capacity - 1);
     while (table[at].shown != 0 && table[at].shown != shown) at = (at + 1) & (capacity - 1);
     return &table[at];
@@ -62,6 +64,7 @@ bool sink_is_new(sink *s, const char *shown, const char *whole) {
     if (place->shown != 0) return place->whole == hash(whole);
     *place = (struct shortened_text){.shown = hash(shown), .whole = hash(whole)};
     s->shortened_count++;
+    assert(s->shortened_count < s->shortened_capacity); /* find() ends at an empty slot */
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 static uint32_t decode(const char *bytes, size_t length) {
     static const unsigned char lead_mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    assert(length >= 1 && length <= 4);
     uint32_t code = (unsigned char)bytes[0] & lead_mask[length];
     for (size_t i = 1; i < length; i++) code = code << 6 | ((unsigned char)bytes[i] & 0x3f);
     return code;
@@ -98,6 +99,7 @@ static uint32_t cleaned_columns(const char *text, bool has_utf8) {
 static void append_columns(const char *text, uint32_t from, uint32_t to, bool has_utf8, char *out, size_t size) {
     uint32_t column = 0;
     size_t used = strlen(out);
+    assert(from <= to && used < size);
     while (*text != '\0' && column < to) {
         const char *bytes;
         size_t length;

@@ -1,6 +1,8 @@
 /* trace.c - the Chrome trace format, written event by event. */
 #include "report/trace.h"
 
+#include <assert.h>
+
 #include "base/error.h"
 
 ft_status trace_open(const char *path, trace *t, ft_error *error) {
@@ -15,6 +17,7 @@ ft_status trace_open(const char *path, trace *t, ft_error *error) {
 }
 
 ft_status trace_commit(trace *t, ft_error *error) {
+    assert(t->json.depth == 2); /* every event has ended */
     jsonw_close(&t->json);
     jsonw_close(&t->json);
     buf_char(&t->out.text, '\n');
@@ -29,6 +32,7 @@ void trace_free(trace *t) {
 }
 
 void trace_begin(trace *t, const char *name, const char *phase, trace_track track, double ts_us) {
+    assert(t->json.depth == 2);
     jsonw_open_object(&t->json, JSON_LINE);
     jsonw_pair_string(&t->json, "name", name);
     jsonw_pair_string(&t->json, "ph", phase);
@@ -38,11 +42,13 @@ void trace_begin(trace *t, const char *name, const char *phase, trace_track trac
 }
 
 void trace_args(trace *t) {
+    assert(t->json.depth == 3);
     jsonw_key(&t->json, "args");
     jsonw_open_object(&t->json, JSON_LINE);
 }
 
 void trace_end(trace *t) {
+    assert(t->json.depth > 2);
     while (t->json.depth > 2) jsonw_close(&t->json); /* the arguments, if any, and the event */
     sink_relieve(&t->out);
 }

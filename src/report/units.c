@@ -1,11 +1,13 @@
 /* units.c - rounding to three digits or a fixed number of decimals, with a unit. */
 #include "report/units.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
 /* Writes `scaled` (a value times 10^decimals) with its point in place. */
 static void fixed(uint64_t scaled, int decimals, const char *unit, char *text) {
+    assert(decimals >= 0 && decimals <= 2);
     unsigned long long power = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
     if (decimals == 0)
         snprintf(text, UNIT_TEXT_SIZE, "%llu%s", (unsigned long long)scaled, unit);
@@ -15,6 +17,7 @@ static void fixed(uint64_t scaled, int decimals, const char *unit, char *text) {
 
 /* Three digits of a value below 999.5. */
 static void three_digits(double value, const char *unit, char *text) {
+    assert(value >= 0 && value < 999.5);
     if (value < 9.995)
         fixed((uint64_t)llround(value * 100), 2, unit, text);
     else if (value < 99.95)
@@ -39,6 +42,7 @@ void unit_count(uint64_t value, char text[static UNIT_TEXT_SIZE]) {
         scaled /= 1000;
         unit++;
     }
+    assert(unit < (int)(sizeof units / sizeof units[0]));
     three_digits(scaled, units[unit], text);
 }
 
@@ -58,6 +62,7 @@ void unit_bytes(uint64_t value, char text[static UNIT_TEXT_SIZE]) {
         scaled /= 1024;
         unit++;
     }
+    assert(unit < (int)(sizeof units / sizeof units[0]));
     fixed((uint64_t)llround(scaled * 10), 1, units[unit], text);
 }
 
@@ -72,6 +77,7 @@ void unit_ratio(double ratio, char text[static UNIT_TEXT_SIZE]) {
 
 void unit_fixed(double value, int decimals, char text[static UNIT_TEXT_SIZE]) {
     uint64_t power = 1;
+    assert(decimals >= 0 && decimals <= 6);
     for (int i = 0; i < decimals; i++) power *= 10;
     double scaled = round(fabs(value) * (double)power);
     if (!(scaled < 1e15)) {
