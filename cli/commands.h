@@ -9,8 +9,8 @@
 
 /* Groups, in the order of --help: id, title. A group without a command is not printed. */
 #define COMMAND_GROUP_LIST(X)                                                                                          \
-    X(GROUP_ASK, "Ask about a model:")                                                                                 \
-    X(GROUP_TEACH, "Teach a predictor:")                                                                               \
+    X(GROUP_PREDICT, "Predict and inspect models:")                                                                    \
+    X(GROUP_TRAIN, "Train predictors:")                                                                                \
     X(GROUP_RUN, "Run models and programs:")                                                                           \
     X(GROUP_LIST, "List what foretell supports:")
 
@@ -22,23 +22,23 @@ typedef enum command_group {
 
 /* id, group, name, summary. Commands of GROUP_LIST are sub-commands: `foretell list NAME`. */
 #define COMMAND_LIST(X)                                                                                                \
-    X(predict, GROUP_ASK, "predict", "predict time and memory of models on devices")                                   \
-    X(fits, GROUP_ASK, "fits", "check whether a model fits into the memory of devices")                                \
-    X(max_batch, GROUP_ASK, "max-batch", "find the largest batch that fits")                                           \
-    X(inspect, GROUP_ASK, "inspect", "print operators, parameters, FLOPs and memory of models")                        \
-    X(replay, GROUP_ASK, "replay", "simulate a step kernel by kernel on engines and workers")                          \
-    X(import, GROUP_TEACH, "import", "convert measurements to a data set")                                             \
-    X(data, GROUP_TEACH, "data", "print, join, export and check data sets")                                            \
-    X(train, GROUP_TEACH, "train", "train a predictor on a data set")                                                  \
-    X(eval, GROUP_TEACH, "eval", "evaluate a predictor on a data set")                                                 \
-    X(compare, GROUP_TEACH, "compare", "compare predictors or training runs")                                          \
-    X(adapt, GROUP_TEACH, "adapt", "adapt a predictor to a new device with a few measurements")                        \
-    X(sample, GROUP_TEACH, "sample", "choose the models to measure next")                                              \
-    X(tune, GROUP_TEACH, "tune", "search for the best settings of a predictor family")                                 \
-    X(ablate, GROUP_TEACH, "ablate", "measure what each part of a predictor contributes")                              \
-    X(bundle, GROUP_TEACH, "bundle", "join predictors of different metrics in one file")                               \
-    X(generate, GROUP_TEACH, "generate", "generate a synthetic data set in a published layout")                        \
-    X(program, GROUP_TEACH, "program", "print and predict the tensor programs of tuning logs")                         \
+    X(predict, GROUP_PREDICT, "predict", "predict time and memory of models on devices")                               \
+    X(fits, GROUP_PREDICT, "fits", "check whether a model fits into the memory of devices")                            \
+    X(max_batch, GROUP_PREDICT, "max-batch", "find the largest batch that fits")                                       \
+    X(inspect, GROUP_PREDICT, "inspect", "print operators, parameters, FLOPs and memory of models")                    \
+    X(replay, GROUP_PREDICT, "replay", "simulate a step kernel by kernel on engines and workers")                      \
+    X(import, GROUP_TRAIN, "import", "convert measurements to a data set")                                             \
+    X(data, GROUP_TRAIN, "data", "print, join, export and check data sets")                                            \
+    X(train, GROUP_TRAIN, "train", "train a predictor on a data set")                                                  \
+    X(eval, GROUP_TRAIN, "eval", "evaluate a predictor on a data set")                                                 \
+    X(compare, GROUP_TRAIN, "compare", "compare predictors or training runs")                                          \
+    X(adapt, GROUP_TRAIN, "adapt", "adapt a predictor to a new device with a few measurements")                        \
+    X(sample, GROUP_TRAIN, "sample", "choose the models to measure next")                                              \
+    X(tune, GROUP_TRAIN, "tune", "search for the best settings of a predictor family")                                 \
+    X(ablate, GROUP_TRAIN, "ablate", "measure what each part of a predictor contributes")                              \
+    X(bundle, GROUP_TRAIN, "bundle", "join predictors of different metrics in one file")                               \
+    X(generate, GROUP_TRAIN, "generate", "generate a synthetic data set in a published layout")                        \
+    X(program, GROUP_TRAIN, "program", "print and predict the tensor programs of tuning logs")                         \
     X(devices, GROUP_LIST, "devices", "devices, their data sheets and their predictors")                               \
     X(predictors, GROUP_LIST, "predictors", "predictors and their accuracy on held-out data")                          \
     X(formats, GROUP_LIST, "formats", "file formats of models")                                                        \
