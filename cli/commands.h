@@ -11,7 +11,6 @@
 #define COMMAND_GROUP_LIST(X)                                                                                          \
     X(GROUP_PREDICT, "Predict and inspect models:")                                                                    \
     X(GROUP_TRAIN, "Train predictors:")                                                                                \
-    X(GROUP_RUN, "Run models and programs:")                                                                           \
     X(GROUP_LIST, "List what foretell supports:")
 
 typedef enum command_group {
