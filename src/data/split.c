@@ -344,12 +344,11 @@ static ft_status check_parts(const plan *p, const ft_split *split, ft_error *err
                           : split->counts[FT_PART_TEST] == 0 && p->kind != BY_NOTHING ? "test"
                                                                                       : NULL;
     if (missing == NULL) return FT_OK;
-    return ft_fail(
-        error, FT_ERR_USAGE, "split '%s' with seed %llu: no record of %u falls into the part '%s'%s", split->spec,
-        (unsigned long long)split->seed, ft_dataset_record_count(p->data), missing,
-        p->kind == BY_ORDER
-            ? ": no record has it in the column 'part'"
-            : "; use another seed, other percentages or more data; with few records use --split all");
+    return ft_fail(error, FT_ERR_USAGE, "split '%s' with seed %llu: no record of %u falls into the part '%s'%s",
+                   split->spec, (unsigned long long)split->seed, ft_dataset_record_count(p->data), missing,
+                   p->kind == BY_ORDER
+                       ? ": no record has it in the column 'part'"
+                       : "; use another seed, other percentages or more data; with few records use --split all");
 }
 
 static ft_status assign_parts(plan *p, ft_split *split, ft_error *error) {
