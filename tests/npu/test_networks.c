@@ -4,7 +4,7 @@
  * that reproduced Vela's reports of whole networks; it notices changes, test_cycles.c and test_estimate.c check values
  * by hand. After a wanted change, review $BUILD/npu-networks.txt and copy it over.
  *
- *     network NAME
+ *     network NAME [onnx]          operators of TFLite, NHWC; or of ONNX, NCHW
  *     input NAME TYPE SIZE...
  *     const NAME TYPE SIZE... [= VALUE...]
  *     op TYPE INPUT... > OUTPUT TYPE SIZE... [> ...] [| ATTRIBUTE=VALUE[,VALUE]...]     a TYPE is i8, u8, i16, i32, i64
@@ -252,7 +252,10 @@ static void networks_are_scheduled_as_listed(void **state) {
         fprintf(out, "%s\n", line);
         if (strncmp(line, "network ", 8) == 0) {
             n = (network){.graph = NULL};
-            must(graph_new(FT_FORMAT_TFLITE, FT_NHWC, line + 8, &n.graph, &error), &error);
+            bool is_onnx = strstr(line, " onnx") != NULL;
+            must(graph_new(is_onnx ? FT_FORMAT_ONNX : FT_FORMAT_TFLITE, is_onnx ? FT_NCHW : FT_NHWC, line + 8, &n.graph,
+                           &error),
+                 &error);
         } else if (line[0] != '#' && line[0] != '\0') {
             read_line(&n, line);
         }
