@@ -183,6 +183,21 @@ static void a_product_keeps_expanded_operands(void **state) {
     assert_int_equal(lives.kept_bytes[1], 2 * 3 * 8 * 5 * 4);
 }
 
+/* Also when it is the first operand; without a batch of its own it is not expanded. */
+static void either_operand_may_be_expanded(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 2, 3, 8, 5), shared = toy_input(graph, 2, 1, 4, 8), plain = toy_input(graph, 4, 8);
+    uint32_t a = toy_op(graph, "Mul", shared, toy_weight(graph, 8), FT_NONE, toy_value(graph, 2, 1, 4, 8));
+    uint32_t b = toy_op(graph, "Mul", plain, toy_weight(graph, 8), FT_NONE, toy_value(graph, 4, 8));
+    uint32_t y = toy_op(graph, "MatMul", a, x, FT_NONE, toy_value(graph, 2, 3, 4, 5));
+    uint32_t z = toy_op(graph, "MatMul", b, x, FT_NONE, toy_value(graph, 2, 3, 4, 5));
+    toy_finish(graph, toy_op(graph, "Add", y, z, FT_NONE, toy_value(graph, 2, 3, 4, 5)), 1, 1);
+    options.mode = FT_TRAIN;
+    find();
+    assert_int_equal(lives.kept_bytes[2], 2 * 3 * 4 * 8 * 4);
+    assert_int_equal(lives.kept_bytes[3], 0);
+}
+
 /* A chain of operators, operator i in loops[i]; returns the tensor that the first one makes, the others follow. */
 static uint32_t chain_in_loops(const uint32_t *parents, uint32_t loop_count, const uint32_t *loops, uint32_t op_count) {
     ft_error error;
@@ -274,6 +289,7 @@ int main(void) {
         TEST(products_copy_parts_they_read),
         TEST(a_product_may_lack_its_first_operand),
         TEST(a_product_keeps_expanded_operands),
+        TEST(either_operand_may_be_expanded),
         TEST(tensors_from_outside_live_until_the_loop_ends),
         TEST(loops_end_after_the_loops_inside_them),
         TEST(folded_operators_do_not_prolong_loops),

@@ -207,6 +207,25 @@ static void transforms_of_frames(void **state) {
     assert_int_equal(known_work(1).flops, 5 * 2 * 3 * 32 * 5);
 }
 
+/* Work is estimated when the shape of any operand or of the result is unknown. */
+static void any_unknown_shape_makes_an_estimate(void **state) {
+    (void)state;
+    uint32_t t[3] = {toy_input(graph, 50), toy_input(graph, 50), toy_value(graph, 50)};
+    toy_finish(graph, toy_op(graph, "Add", t[0], t[1], FT_NONE, t[2]), 1, 1);
+    known_work(0);
+    for (int i = 0; i < 3; i++) {
+        bool is_estimated = false;
+        uint64_t elems = graph->elems[t[i]];
+        graph->tensors[t[i]].rank = -1;
+        graph->elems[t[i]] = 0;
+        work_at(0, &is_estimated);
+        assert_true(is_estimated);
+        graph->tensors[t[i]].rank = 1;
+        graph->elems[t[i]] = elems;
+    }
+    known_work(0);
+}
+
 static void fourier_transforms(void **state) {
     (void)state;
     toy_finish(graph, toy_op(graph, "DFT", toy_input(graph, 2, 256, 2), FT_NONE, FT_NONE, toy_value(graph, 2, 256, 2)),
@@ -270,6 +289,7 @@ int main(void) {
         TEST(resize_by_mode),
         TEST(sorting_takes_n_log_n),
         TEST(sorting_follows_its_axis),
+        TEST(any_unknown_shape_makes_an_estimate),
         TEST(sorting_one_element_is_one_step),
         TEST(lack_of_memory_is_reported),
         TEST(transforms_of_frames),
