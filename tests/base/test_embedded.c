@@ -71,6 +71,11 @@ static void other_names_count_as_well(void **state) {
     assert_non_null(strstr(error.message, "similar names are first-device;"));
     embedded_fail(many, 9, "device", "devices", "gggx", &error);
     assert_non_null(strstr(error.message, "similar names are gggg;"));
+    static const embedded_file dotted[] = {{"abcx", "", "", ""}, {"a.b.c.d", "", "", ""}, {"k", "", "", ""},
+                                           {"l", "", "", ""},    {"m", "", "", ""},       {"n", "", "", ""},
+                                           {"o", "", "", ""},    {"p", "", "", ""},       {"q", "", "", ""}};
+    embedded_fail(dotted, 9, "device", "devices", "A-B cd", &error); /* letters and digits alone are compared */
+    assert_non_null(strstr(error.message, "similar names are a.b.c.d, abcx"));
     /* Of eight, all are listed. */
     embedded_fail(many, 8, "device", "devices", "z", &error);
     assert_non_null(strstr(error.message, "choose one of first-device, aaaa, bbbb, cccc, dddd, eeee, ffff, gggg"));

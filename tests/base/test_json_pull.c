@@ -43,6 +43,28 @@ static void test_values(void **state) {
     assert_true(json_pull_end(&p) && p.why == NULL);
 }
 
+/* Every digit, a sign and the names of numbers that are none begin a number. */
+static void test_first_characters(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        char first;
+    } all[] = {{"0", '0'},        {"1", '0'},    {"9", '0'}, {"-5", '0'}, {"NaN", '0'},
+               {"Infinity", '0'}, {"/", '/'},    {":", ':'}, {"[", '['},  {"{", '{'},
+               {"\"", '"'},       {"true", 't'}, {"", 0}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        json_pull p = pull_of(all[i].text);
+        assert_int_equal(json_pull_peek(&p), all[i].first);
+    }
+    int64_t number = 7;
+    json_pull p = pull_of("0");
+    assert_true(json_pull_int(&p, &number) && number == 0 && json_pull_end(&p));
+    json_pull_init(&p, "1.5", 1); /* a text ends where its length says */
+    assert_true(json_pull_int(&p, &number) && number == 1 && json_pull_end(&p));
+    json_pull_init(&p, "12", 1);
+    assert_true(json_pull_int(&p, &number) && number == 1 && json_pull_end(&p));
+}
+
 static void test_blanks(void **state) {
     (void)state;
     static const char *const blanks[] = {"", " ", "\t", "\n", "\r", " \t\n\r "};
@@ -99,10 +121,8 @@ static void test_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_blanks),
-        cmocka_unit_test(test_not_json),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_blanks),  cmocka_unit_test(test_first_characters),
+        cmocka_unit_test(test_not_json), cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
