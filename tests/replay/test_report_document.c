@@ -125,6 +125,29 @@ static void test_table(void **state) {
     free(text);
 }
 
+/* Every cell of the table, listed in tests/replay/table.txt. After a wanted change, review and copy
+ * $BUILD/replay-table.txt. */
+static void test_table_is_as_listed(void **state) {
+    (void)state;
+    const char *build = getenv("BUILD");
+    char path[256], expected[16384];
+    char *text = good_report(FT_TABLE, true, 0, 1), *list = good_report(FT_TABLE, false, 0, 3);
+    snprintf(path, sizeof path, "%s/replay-table.txt", build != NULL ? build : "build");
+    FILE *out = fopen(path, "w"), *in = fopen("tests/replay/table.txt", "r");
+    assert_non_null(out);
+    assert_non_null(in);
+    fprintf(out, "%s\n%s", text, list);
+    fclose(out);
+    size_t size = fread(expected, 1, sizeof expected - 1, in);
+    fclose(in);
+    expected[size] = '\0';
+    assert_int_equal(size, strlen(text) + 1 + strlen(list));
+    assert_memory_equal(expected, text, strlen(text));
+    assert_string_equal(expected + strlen(text) + 1, list);
+    free(text);
+    free(list);
+}
+
 static void test_memory_runs_out(void **state) {
     (void)state;
     static const ft_output outputs[] = {FT_TABLE, FT_JSON, FT_CSV};
@@ -162,8 +185,11 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),      cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_table),     cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table_is_as_listed),
+        cmocka_unit_test(test_memory_runs_out),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, begin, end);
