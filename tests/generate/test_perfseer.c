@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +48,34 @@ static void test_same_bytes(void **state) {
     options.seed = 5;
     generate("c", 5, &options);
     assert_int_not_equal(system("diff -rq a/dataset/cg c/dataset/cg >diffs"), 0);
+}
+
+/* The bytes of a data set, names included, belong to its seed; so do the numbers that describe it. */
+static void test_bytes_of_a_seed(void **state) {
+    (void)state;
+    ft_generate_result r = generate("out", 4, &(ft_generate_options){.seed = 9, .noise_ratio = 0.02});
+    assert_int_equal(system("cd out/dataset && LC_ALL=C; export LC_ALL; find . -type f | sort >../../names; "
+                            "(cat ../../names; xargs -d '\\n' cat <../../names) | cksum >../../sum"),
+                     0);
+    char found[64] = "";
+    FILE *file = fopen("sum", "r");
+    assert_non_null(file);
+    assert_non_null(fgets(found, sizeof found, file));
+    fclose(file);
+    assert_string_equal(found, "3207953874 1150751\n");
+    static const double expected[FT_MARGINALS][4] = {
+        {130.023176, 2.45243277, 39.2389243, 627.822789}, {10.6250936, 0.116538432, 3.23856688, 59.5425483},
+        {2.56825236, 1.684088, 2.267086, 4.350504},       {61.4807424, 14.3083893, 75.2679813, 93.8856316},
+        {5885.00984, 1579.78025, 2867.76649, 23278.4708}, {85.6427356, 15.2145501, 36.4588363, 399.658579},
+        {72.1906449, 16.5044962, 94.7605426, 99},         {1778.65791, 1413.64965, 1533.49494, 4293.94159},
+        {27.5208234, 4.54880108, 10.6321906, 138.771267},
+    };
+    for (int i = 0; i < FT_MARGINALS; i++) {
+        const double numbers[] = {r.marginals[i].mean, r.marginals[i].min, r.marginals[i].median, r.marginals[i].max};
+        for (int k = 0; k < 4; k++)
+            if (fabs(numbers[k] - expected[i][k]) > 1e-6 * fabs(expected[i][k]))
+                fail_msg("%s, number %d: %.9g != %.9g", r.marginals[i].name, k, numbers[k], expected[i][k]);
+    }
 }
 
 /* Every imported record is marked as synthetic; every network keeps its batches together. */
@@ -132,7 +161,7 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_layout),   IN_FOLDER(test_same_bytes),   IN_FOLDER(test_import),
+        IN_FOLDER(test_layout),   IN_FOLDER(test_same_bytes),   IN_FOLDER(test_bytes_of_a_seed), IN_FOLDER(test_import),
         IN_FOLDER(test_refusals), IN_FOLDER(test_only_counted), IN_FOLDER(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("generate/perfseer", tests, NULL, NULL);
