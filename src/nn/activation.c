@@ -116,6 +116,7 @@ static float smooth_max(size_t n, const float *x, float sharpness) {
     assert(n > 0);
     float largest = loop_max(n, x), sum = 0;
     for (size_t i = 0; i < n; i++) sum += vmath_exp(sharpness * (x[i] - largest));
+    assert(!(sum <= 0)); /* the largest adds 1, unless one is NaN */
     return largest + logf(sum) / sharpness;
 }
 

@@ -108,8 +108,10 @@ static void write_cell(const grid *g, sink *out, uint32_t column, const char **r
     const grid_column *c = &g->columns[column];
     char fitted[GRID_CELL_SIZE];
     bool wraps = c->wraps;
-    if (!wraps) text_fit(*rest, width, g->style, fitted, sizeof fitted);
-    if (c->is_distinct && strcmp(fitted, *rest) != 0) wraps = is_continued || !sink_is_new(out, fitted, *rest);
+    if (!wraps) {
+        text_fit(*rest, width, g->style, fitted, sizeof fitted);
+        if (c->is_distinct && strcmp(fitted, *rest) != 0) wraps = is_continued || !sink_is_new(out, fitted, *rest);
+    }
     if (wraps) {
         size_t length = text_wrap(*rest, width);
         assert(length < sizeof fitted);
