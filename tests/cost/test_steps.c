@@ -197,7 +197,7 @@ static void list_all(FILE *out) {
     } models[] = {{"transformer", transformer}, {"images", images}, {"others", others}};
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
         for (int64_t batch = 1; batch <= 4; batch += 3) {
-            char name[40];
+            char name[80];
             g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
             toy_finish(g, models[i].build(), batch, 1);
             snprintf(name, sizeof name, "%s at %ld times its batch", models[i].name, (long)batch);
@@ -205,7 +205,7 @@ static void list_all(FILE *out) {
             ft_graph_free(g);
         }
     for (uint32_t n = 0; n < 12; n++) {
-        char name[40];
+        char name[80];
         ft_graph *model = synth_network(n), *bound = NULL;
         ft_cost_options o = ft_cost_options_default();
         o.mode = FT_TRAIN;
