@@ -1,6 +1,7 @@
 /* predict_options.c - options of predictions: parses them, opens predictors and devices, makes requests. */
 #include "predict_options.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,10 +9,12 @@
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-/* A text that lives as long as the process. */
-static const char *join(const char *first, const char *second, struct argp_state *state) {
+/* Two texts as one, which lives as long as the options. */
+static const char *join(predict_options *a, const char *first, const char *second, struct argp_state *state) {
     char *text;
+    assert(a->text_count < sizeof a->texts / sizeof *a->texts);
     if (asprintf(&text, "%s%s", first, second) < 0) argp_error(state, "out of memory");
+    a->texts[a->text_count++] = text;
     return text;
 }
 
@@ -40,7 +43,7 @@ static bool is_rules(const char *name) {
 static void parse_runtime(void *input, const char *text, const option_row *row, struct argp_state *state) {
     predict_options *a = input;
     if (strncmp(text, "torch-", 6) == 0 && isdigit((unsigned char)text[6])) {
-        add_setting(a, join("torch=", text + 6, state), join("--runtime ", text, state), state);
+        add_setting(a, join(a, "torch=", text + 6, state), join(a, "--runtime ", text, state), state);
     } else if (strcmp(text, "torch-eager") == 0) {
         add_setting(a, "compile=no", "--runtime torch-eager", state);
     } else if (strcmp(text, "torch-compile") == 0) {
@@ -67,7 +70,7 @@ static void parse_dtype(void *field, const char *text, const option_row *row, st
 static void parse_layout(void *input, const char *text, const option_row *row, struct argp_state *state) {
     if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0)
         argp_error(state, "--%s %s: expected nchw or nhwc", row->name, text);
-    add_setting(input, join("layout=", text, state), join("--layout ", text, state), state);
+    add_setting(input, join(input, "layout=", text, state), join(input, "--layout ", text, state), state);
 }
 
 static void parse_compile(void *input, const char *text, const option_row *row, struct argp_state *state) {
@@ -85,7 +88,7 @@ static void parse_optimizer(void *input, const char *text, const option_row *row
 
 static void parse_setting(void *input, const char *text, const option_row *row, struct argp_state *state) {
     (void)row;
-    add_setting(input, text, join("--setting ", text, state), state);
+    add_setting(input, text, join(input, "--setting ", text, state), state);
 }
 
 static const option_row rows[] = {
@@ -319,9 +322,11 @@ ft_status predict_options_open(predict_options *a) {
 void predict_options_close(predict_options *a) {
     for (uint32_t i = 0; i < a->device_count; i++) ft_device_free(a->devices[i].sheet);
     ft_predictor_set_free(a->set);
+    for (uint32_t i = 0; i < a->text_count; i++) free(a->texts[i]);
     free(a->names);
     free(a->setting);
     free(a->other_setting);
+    a->text_count = 0;
     shapes_free(&a->shapes);
     a->device_count = 0;
     a->set = NULL;

@@ -20,6 +20,8 @@ typedef struct predict_options {
     const char *runtime;                               /* of --runtime, for all devices; NULL: the usual one of each */
     const char *setting_list[PREDICT_MAX_SETTINGS];    /* "key=value" */
     const char *setting_options[PREDICT_MAX_SETTINGS]; /* the option that set each, until they are sorted */
+    char *texts[2 * PREDICT_MAX_SETTINGS + 2];         /* owned: two for each setting, one setting beyond the limit */
+    uint32_t text_count;
     uint32_t setting_count;
 
     /* Once open: */
