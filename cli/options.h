@@ -100,8 +100,8 @@ typedef struct config_list {
 /* FILE or KEY=VALUE, to a config_list. */
 option_parser config_list_add;
 /* Reads the file, if there is one; prints a message when it fails. */
-ft_status config_list_read(config_list *c);
-void config_list_free(config_list *c);
+ft_status config_list_read(config_list *s);
+void config_list_free(config_list *s);
 
 /* Arguments of the command line that are not options. */
 typedef struct argument_list {

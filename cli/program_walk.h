@@ -30,7 +30,7 @@ struct program_walk {
 
 /* Visits "log:17", line 17 of a log, or "log", all of it; the text is left as the path alone, which visitors may keep.
  * Prints messages itself. */
-ft_status program_walk_log(program_walk *w, char *text);
+ft_status program_walk_log(program_walk *w, char *path);
 /* Reports a line that is not a program; FT_OK: the walk continues. */
 ft_status program_walk_fail(program_walk *w, ft_status status, const ft_error *error);
 /* The status of all logs: FT_ERR_PARTIAL when some lines were not programs. */
