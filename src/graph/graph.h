@@ -184,8 +184,8 @@ const int64_t *op_attr_ints(const ft_op *op, const char *name, uint32_t *count);
 /* --- Names of stored tensors --------------------------------------------------------------------------------- */
 
 /* Names are for people, with one exception: ONNX exporters name the parameters of a module after the module and the
- * constants they computed after an operator, and no other field of the file tells the two apart. Code that drops names
- * (data sets do) stores this kind instead. */
+ * constants they computed after an operator, and no other field of the file distinguishes the two. Code that drops
+ * names (data sets do) stores this kind instead. */
 typedef enum name_kind {
     NAME_PLAIN,
     NAME_MEMBER,   /* "stages.0.act.scale": a member of a PyTorch module */

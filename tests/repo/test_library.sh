@@ -71,20 +71,20 @@ exported_is_declared() {
 }
 
 install_copy() {
-    make --no-print-directory BUILD="$build" PREFIX=/opt/foretell DESTDIR="$PWD/$work/root" install
+    make --no-print-directory BUILD="$build" PREFIX=/opt/foretell DESTDIR="$PWD/$work/dest" install
 }
 
 use_installed() {
-    local root=$PWD/$work/root flags
-    flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_PATH=$root/opt/foretell/lib/pkgconfig \
+    local dest=$PWD/$work/dest flags
+    flags=$(PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_PATH=$dest/opt/foretell/lib/pkgconfig \
         pkg-config --cflags --libs foretell) || return 1
     # shellcheck disable=SC2086  # flags are words
     $compile -std=c11 "$work/example.c" -o "$work/example-installed" $flags || return 1
-    LD_LIBRARY_PATH=$root/opt/foretell/lib "$work/example-installed" "$build/models/mobilenet_v2.onnx"
+    LD_LIBRARY_PATH=$dest/opt/foretell/lib "$work/example-installed" "$build/models/mobilenet_v2.onnx"
 }
 
 completion_schemas_and_docs_are_installed() {
-    local share=$work/root/opt/foretell/share file
+    local share=$work/dest/opt/foretell/share file
     for file in bash-completion/completions/foretell zsh/site-functions/_foretell fish/vendor_completions.d/foretell.fish \
         foretell/schema/predict.schema.json doc/foretell/predict.md doc/foretell/formats/onnx.md man/man1/foretell.1; do
         [ -s "$share/$file" ] || { echo "$file is missing"; return 1; }
@@ -93,20 +93,20 @@ completion_schemas_and_docs_are_installed() {
 
 # A program of another folder has the predictors that were installed beside the library, wherever that is.
 installed_predictors_are_found() {
-    local root=$PWD/$work/root flags
-    flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_PATH=$root/opt/foretell/lib/pkgconfig \
+    local dest=$PWD/$work/dest flags
+    flags=$(PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_PATH=$dest/opt/foretell/lib/pkgconfig \
         pkg-config --cflags --libs foretell) || return 1
     mkdir -p "$work/far/away/bin"
     # shellcheck disable=SC2086  # flags are words
     $compile -std=c11 examples/predict.c -o "$work/far/away/bin/predict" $flags || return 1
-    LD_LIBRARY_PATH=$root/opt/foretell/lib "$work/far/away/bin/predict" "$build/models/mobilenet_v2.onnx" |
+    LD_LIBRARY_PATH=$dest/opt/foretell/lib "$work/far/away/bin/predict" "$build/models/mobilenet_v2.onnx" |
         grep -E -- "${prints[predict]}"
 }
 
 uninstall_leaves_nothing() {
-    make --no-print-directory PREFIX=/opt/foretell DESTDIR="$PWD/$work/root" uninstall
+    make --no-print-directory PREFIX=/opt/foretell DESTDIR="$PWD/$work/dest" uninstall
     local left
-    left=$(find "$work/root" ! -type d)
+    left=$(find "$work/dest" ! -type d)
     echo "left: $left"
     [ -z "$left" ]
 }
