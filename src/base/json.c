@@ -1,18 +1,9 @@
-/* json.c - parsing with positions in messages, and typed access with ranges. */
+/* json.c - typed access to JSON values with ranges, and building with checked results; json_parse.c parses. */
 #include "base/json.h"
 
 #include <string.h>
 
 #include "base/error.h"
-
-ft_status json_parse(const void *text, size_t size, json_t **root, ft_error *error) {
-    json_error_t where;
-    *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
-    if (*root != NULL) return FT_OK;
-    /* jansson leaves the text empty when its first allocation fails. */
-    if (json_error_code(&where) == json_error_out_of_memory || where.text[0] == '\0') return FT_NOMEM(error);
-    return ft_fail(error, FT_ERR_DAMAGED, "line %d, column %d: %s", where.line, where.column, where.text);
-}
 
 const char *json_kind(const json_t *value) {
     switch (value == NULL ? JSON_NULL : json_typeof(value)) {
@@ -61,6 +52,59 @@ ft_status json_read_int(const json_t *value, int64_t lo, int64_t hi, int64_t *nu
                        (long long)hi);
     *number = found;
     return FT_OK;
+}
+
+bool json_put(json_t *object, const char *key, json_t *value) {
+    return json_object_set_new(object, key, value) == 0;
+}
+
+bool json_add(json_t *list, json_t *value) {
+    return json_array_append_new(list, value) == 0;
+}
+
+bool json_replace(json_t *list, size_t index, json_t *value) {
+    return json_array_set_new(list, index, value) == 0;
+}
+
+bool json_merge(json_t *object, const json_t *from) {
+    return json_object_update(object, (json_t *)(uintptr_t)from) == 0;
+}
+
+json_t *json_with(json_t *object, const char *key, json_t *value) {
+    if (json_put(object, key, value)) return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *json_list_with(json_t *list, json_t *value) {
+    if (json_add(list, value)) return list;
+    json_decref(list);
+    return NULL;
+}
+
+json_t *json_clone_object(const json_t *object) {
+    json_t *copy = json_object();
+    if (json_merge(copy, object)) return copy;
+    json_decref(copy);
+    return NULL;
+}
+
+json_t *json_clone(const json_t *value) {
+    const char *key;
+    json_t *item, *copy;
+    switch (value == NULL ? JSON_NULL : json_typeof(value)) {
+    case JSON_OBJECT:
+        copy = json_object();
+        json_object_foreach((json_t *)(uintptr_t)value, key, item) copy = json_with(copy, key, json_clone(item));
+        return copy;
+    case JSON_ARRAY:
+        copy = json_array();
+        for (size_t i = 0; i < json_array_size(value); i++)
+            copy = json_list_with(copy, json_clone(json_array_get(value, i)));
+        return copy;
+    default:
+        return value != NULL ? json_copy((json_t *)(uintptr_t)value) : NULL;
+    }
 }
 
 void jsonw_json(json_writer *w, const json_t *value) {
