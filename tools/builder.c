@@ -81,7 +81,12 @@ static Onnx__TensorShapeProto__Dimension *dimension(builder *b, int64_t value) {
     if (value == DIM_BATCH && b->options.batch > 0) value = b->options.batch;
     if (value < 0) {
         dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-        dim->dim_param = keep(b, value == DIM_BATCH ? "batch" : value == DIM_SEQUENCE ? "sequence" : "detections");
+        static const char *const names[] = {[-DIM_BATCH] = "batch",
+                                            [-DIM_SEQUENCE] = "sequence",
+                                            [-DIM_DETECTIONS] = "detections",
+                                            [-DIM_PAST] = "past_sequence",
+                                            [-DIM_TOTAL] = "total_sequence"};
+        dim->dim_param = keep(b, names[-value]);
     } else {
         dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
         dim->dim_value = value;
@@ -137,22 +142,37 @@ static Onnx__TensorProto *stored(builder *b, const char *name, int type, size_t 
     return tensor;
 }
 
-const char *weight(builder *b, const char *name, int rank, ...) {
-    Onnx__TensorProto *tensor = stored(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, (size_t)rank);
-    size_t bytes = sizeof(float);
-    va_list dims;
-    va_start(dims, rank);
+static const char *stored_weight(builder *b, const char *name, int type, int rank, va_list dims) {
+    Onnx__TensorProto *tensor = stored(b, name, type, (size_t)rank);
+    size_t bytes = type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT8     ? 1
+                   : type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16 ? 2
+                                                                    : sizeof(float);
     for (int i = 0; i < rank; i++) {
         tensor->dims[i] = va_arg(dims, int);
         bytes *= (size_t)tensor->dims[i];
     }
-    va_end(dims);
     if (b->options.has_weights) {
         tensor->has_raw_data = 1;
         tensor->raw_data.len = bytes; /* the data is generated when the file is written */
         if (bytes > b->longest_weight) b->longest_weight = bytes;
     }
     return tensor->name;
+}
+
+const char *weight(builder *b, const char *name, int rank, ...) {
+    va_list dims;
+    va_start(dims, rank);
+    const char *made = stored_weight(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, dims);
+    va_end(dims);
+    return made;
+}
+
+const char *typed_weight(builder *b, const char *name, int type, int rank, ...) {
+    va_list dims;
+    va_start(dims, rank);
+    const char *made = stored_weight(b, name, type, rank, dims);
+    va_end(dims);
+    return made;
 }
 
 static Onnx__TensorProto *stored_integers(builder *b, size_t rank, size_t count) {
@@ -209,6 +229,10 @@ const char *more_output(builder *b) {
     const char *name = format(b, "%s_%u", b->last->op_type, b->outputs_made++);
     APPEND(b, b->last, output, (char *)name);
     return name;
+}
+
+void no_output(builder *b) {
+    APPEND(b, b->last, output, keep(b, ""));
 }
 
 const char *op(builder *b, const char *type, ...) {
@@ -273,8 +297,8 @@ void set_string(builder *b, const char *name, const char *value) {
 /* Floats in [-0.05, 0.05) that, like trained weights, do not compress. */
 static void fill_weights(builder *b) {
     if (!b->longest_weight) return;
-    size_t count = b->longest_weight / sizeof(float);
-    float *block = take(b, b->longest_weight);
+    size_t count = (b->longest_weight + sizeof(float) - 1) / sizeof(float);
+    float *block = take(b, count * sizeof *block);
     uint32_t state = 1;
     for (size_t i = 0; i < count; i++) {
         state = state * 1664525u + 1013904223u;
@@ -310,7 +334,10 @@ bool builder_write(builder *b, const char *path) {
     APPEND(b, &model, opset_import, opset(b, "", OPSET));
     for (size_t i = 0; i < b->graph.n_node; i++) {
         const char *other = b->graph.node[i]->domain;
-        if (other && *other) APPEND(b, &model, opset_import, opset(b, other, 1));
+        bool is_listed = !other || !*other;
+        for (size_t k = 0; k < model.n_opset_import && !is_listed; k++)
+            is_listed = !strcmp(model.opset_import[k]->domain, other);
+        if (!is_listed) APPEND(b, &model, opset_import, opset(b, other, 1));
     }
     model.has_ir_version = 1;
     model.ir_version = IR_VERSION;

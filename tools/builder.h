@@ -20,7 +20,8 @@
 
 typedef struct builder builder;
 
-enum { DIM_BATCH = -1, DIM_SEQUENCE = -2, DIM_DETECTIONS = -3 }; /* symbolic dimensions of inputs and outputs */
+/* Symbolic dimensions of inputs and outputs. */
+enum { DIM_BATCH = -1, DIM_SEQUENCE = -2, DIM_DETECTIONS = -3, DIM_PAST = -4, DIM_TOTAL = -5 };
 
 typedef struct build_options {
     bool has_weights; /* fill weights with pseudo-random numbers; else only their shapes are written */
@@ -39,7 +40,8 @@ void output(builder *b, const char *name, int type, int rank, ...);
 
 /* Stored tensors: float weights of a rank and dimensions (int); lists and single numbers as operands. */
 const char *weight(builder *b, const char *name, int rank, ...);
-const char *list(builder *b, int count, ...); /* int64, rank 1, given as int */
+const char *typed_weight(builder *b, const char *name, int type, int rank, ...); /* uint8, float16 or float */
+const char *list(builder *b, int count, ...);                                    /* int64, rank 1, given as int */
 const char *integer(builder *b, int64_t value);
 const char *number(builder *b, double value);
 const char *numbers(builder *b, int count, ...); /* float, rank 1, given as double */
@@ -47,6 +49,7 @@ const char *numbers(builder *b, int count, ...); /* float, rank 1, given as doub
 /* Adds an operator; its inputs are names, "" for an omitted one, NULL ends them. */
 const char *op(builder *b, const char *type, ...);
 const char *more_output(builder *b);           /* one more output of the operator added last */
+void no_output(builder *b);                    /* leaves out an optional output of it */
 void set_domain(builder *b, const char *name); /* of the operator added last, when it is not ONNX's own */
 void set_ints(builder *b, const char *name, int count, ...);
 void set_int(builder *b, const char *name, int64_t value);

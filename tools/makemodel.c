@@ -17,6 +17,8 @@ const network networks[] = {
     {"vit_base", "vision transformer, base size, patches of 16, symbolic batch", vit_base},
     {"bert_base", "text encoder, base size, symbolic batch and sequence", bert_base},
     {"lstm_tagger", "two bidirectional LSTM layers over word vectors", lstm_tagger},
+    {"llama_1b_int4", "Llama 3.2 1B in 4 bits with a key-value cache, as ONNX Runtime GenAI exports it", llama_1b_int4},
+    {"bert_optimized", "the text encoder after ONNX Runtime's transformer optimiser: fused operators", bert_optimized},
     {"detector", "three-scale object detector that ends in non-maximum suppression", detector},
     {"fixed_batch", "small CNN exported at one batch size, which its Reshape holds as a constant", fixed_batch},
     {"custom_op", "small CNN with an unknown operator", custom_op},
@@ -25,7 +27,7 @@ const network networks[] = {
 
 static int usage(FILE *to) {
     fputs("usage: makemodel [--no-weights] [--batch N] [--width F] NETWORK FILE\n\n", to);
-    for (const network *n = networks; n->name; n++) fprintf(to, "  %-14s %s\n", n->name, n->text);
+    for (const network *n = networks; n->name; n++) fprintf(to, "  %-15s %s\n", n->name, n->text);
     return to == stderr ? 2 : 0;
 }
 

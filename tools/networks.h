@@ -25,4 +25,8 @@ void vit_base(builder *b);
 void bert_base(builder *b);
 void lstm_tagger(builder *b);
 
+/* networks_exported.c */
+void llama_1b_int4(builder *b);
+void bert_optimized(builder *b);
+
 #endif

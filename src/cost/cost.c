@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cost/work.h"
+#include "graph/geometry.h"
 
 /* Owned by an ft_cost. */
 typedef struct cost_state {
@@ -33,13 +34,12 @@ double ft_work_intensity(const ft_work *work) {
 
 /* --- Parameters ---------------------------------------------------------------------------------------------- */
 
-/* Elements of a stored tensor. For weights packed several to a byte, the attributes of their operator have the size. */
+/* Elements of a stored tensor, as its first reader unpacks them. */
 static uint64_t stored_elems(const ft_graph *graph, const ft_tensor *t, uint32_t reader) {
-    uint64_t elems = tensor_elems(graph, t);
-    if (reader == FT_NONE || t->dtype != FT_UINT8 || strcmp(graph->ops[reader].def->name, "MatMulNBits") != 0)
-        return elems;
-    int64_t k = op_attr_int(&graph->ops[reader], "K", 0), n = op_attr_int(&graph->ops[reader], "N", 0);
-    return k > 0 && n > 0 && t->rank > 1 ? num_mul_sat((uint64_t)k, (uint64_t)n) : elems;
+    const ft_op *op = &graph->ops[reader];
+    for (uint32_t i = 0; op->def->packed_inputs != 0 && i < op->input_count; i++)
+        if (op_input(graph, op, i) == t) return packed_elems(graph, op, i);
+    return tensor_elems(graph, t);
 }
 
 static void count_stored(const ft_graph *graph, cost_state *state, ft_op_cost *ops, ft_cost *cost) {
@@ -53,6 +53,10 @@ static void count_stored(const ft_graph *graph, cost_state *state, ft_op_cost *o
         uint64_t elems = stored_elems(graph, t, reader);
         uint64_t bytes = size_of_tensor(graph, t, &state->options);
         cost->weight_bytes = num_add_sat(cost->weight_bytes, bytes);
+        if (tensor_has(&state->params, i, MARK_SCALE)) {
+            ops[reader].param_bytes = num_add_sat(ops[reader].param_bytes, bytes);
+            continue;
+        }
         if (!tensor_has(&state->params, i, MARK_PARAM)) {
             cost->buffers = num_add_sat(cost->buffers, elems);
             continue;

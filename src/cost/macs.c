@@ -1,4 +1,4 @@
-/* macs.c - multiply-accumulates: convolutions, matrix products, einsum, recurrent layers, attention.
+/* macs.c - multiply-accumulates: convolutions, matrix products, einsum, recurrent layers.
  *
  * Each rule computes a count for one run at the exported batch from the geometry of the operator; the caller scales it
  * to other batches and loops. A bias is not a MAC. All counts saturate. */
@@ -44,7 +44,7 @@ static bool matmul_macs(const ft_graph *graph, const ft_op *op, op_macs *macs) {
     if (!matmul_geometry_of(graph, op, &g)) return false;
     uint64_t outputs = num_mul_sat(g.batch, num_mul_sat(g.m, g.n));
     macs->with_weights = num_mul_sat(outputs, g.k);
-    if (g.bias != NULL) macs->extra_flops = outputs;
+    macs->extra_flops = num_mul_sat(outputs, (uint64_t)(g.bias != NULL) + op->def->flops);
     return true;
 }
 
@@ -151,69 +151,6 @@ static bool recurrent_macs(const ft_graph *graph, const ft_op *op, op_macs *macs
     return weights > 0;
 }
 
-/* --- Attention ----------------------------------------------------------------------------------------------- */
-
-typedef struct attention {
-    uint64_t batch, queries, keys, heads;
-    uint64_t width, value_width; /* of all heads together */
-} attention;
-
-/* Queries of rank 3 are batch x sequence x width, of rank 4 batch x heads x sequence x size (TFLite: sequence before
- * heads), of rank 5 everything packed: batch x sequence x heads x 3 x size. */
-static bool read_queries(const ft_graph *graph, const ft_op *op, const ft_tensor *q, attention *a) {
-    const int64_t *d = q->dims;
-    bool has_late_heads = graph->format == FT_FORMAT_TFLITE;
-    a->batch = (uint64_t)d[0];
-    a->heads = (uint64_t)op_attr_int(op, "num_heads", op_attr_int(op, "q_num_heads", 1));
-    a->queries = (uint64_t)d[q->rank == 4 && !has_late_heads ? 2 : 1];
-    if (q->rank == 3) {
-        a->width = (uint64_t)d[2];
-    } else if (q->rank == 4) {
-        a->heads = (uint64_t)d[has_late_heads ? 2 : 1];
-        a->width = num_mul_sat(a->heads, (uint64_t)d[3]);
-    } else if (q->rank == 5) {
-        a->heads = (uint64_t)d[2];
-        a->width = num_mul_sat(a->heads, (uint64_t)d[4]);
-    }
-    a->keys = a->queries;
-    a->value_width = a->width;
-    return q->rank >= 3 && q->rank <= 5;
-}
-
-/* With a key-value cache there are more keys than in this run: the "present" output has the shape of the cache. */
-static void read_keys(const ft_graph *graph, const ft_op *op, attention *a) {
-    const ft_tensor *k = op_input(graph, op, 1), *present = op_output(graph, op, 1), *y = op_output(graph, op, 0);
-    if (k != NULL && shape_is_known(k) && k->rank >= 3)
-        a->keys = (uint64_t)k->dims[k->rank == 4 && graph->format != FT_FORMAT_TFLITE ? 2 : 1];
-    if (present != NULL && shape_is_known(present) && present->rank >= 4) {
-        uint64_t cached = (uint64_t)present->dims[present->rank - 2];
-        if (cached > a->keys) a->keys = cached;
-    }
-    if (y != NULL && shape_is_known(y) && y->rank == 3) {
-        a->value_width = (uint64_t)y->dims[2];
-        if (k == NULL) a->width = a->value_width; /* keys and values are packed with the queries */
-    }
-    if (y != NULL && shape_is_known(y) && y->rank == 4)
-        a->value_width = elems_of(y) / (a->batch * a->queries > 0 ? a->batch * a->queries : 1);
-}
-
-static bool attention_macs(const ft_graph *graph, const ft_op *op, op_macs *macs) {
-    const ft_tensor *q = op_input(graph, op, 0), *w = op_input(graph, op, 1);
-    attention a = {0};
-    if (q == NULL || !shape_is_known(q) || !read_queries(graph, op, q, &a)) return false;
-    bool has_projection = q->rank == 3 && w != NULL && w->rank == 2 && shape_is_known(w);
-    if (has_projection) {
-        macs->with_weights = num_mul_sat(num_mul_sat(a.batch, a.queries), elems_of(w));
-        a.width = (uint64_t)w->dims[1] / 3;
-        a.value_width = a.width;
-    }
-    read_keys(graph, op, &a);
-    uint64_t pairs = num_mul_sat(a.batch, num_mul_sat(a.queries, a.keys));
-    macs->between_data = num_mul_sat(pairs, num_add_sat(a.width, a.value_width));
-    macs->extra_flops = num_mul_sat(num_mul_sat(pairs, a.heads), SOFTMAX_FLOPS);
-    return true;
-}
-
 bool macs_of(const ft_graph *graph, const ft_op *op, op_macs *macs) {
     *macs = (op_macs){0};
     switch (op->def->cost) {
@@ -227,7 +164,11 @@ bool macs_of(const ft_graph *graph, const ft_op *op, op_macs *macs) {
     case COST_RECURRENT:
         return recurrent_macs(graph, op, macs);
     case COST_ATTENTION:
-        return attention_macs(graph, op, macs);
+        return macs_of_attention(graph, op, macs);
+    case COST_LINEAR_ATTENTION:
+        return macs_of_linear_attention(graph, op, macs);
+    case COST_MOE:
+        return macs_of_experts(graph, op, macs);
     default:
         return false;
     }

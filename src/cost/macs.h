@@ -14,6 +14,11 @@ typedef struct op_macs {
 
 enum { SOFTMAX_FLOPS = 8 }; /* per attention score, part of extra_flops */
 
+/* Parts of macs_of, in macs_attention.c. */
+bool macs_of_attention(const ft_graph *graph, const ft_op *op, op_macs *macs);
+bool macs_of_linear_attention(const ft_graph *graph, const ft_op *op, op_macs *macs);
+bool macs_of_experts(const ft_graph *graph, const ft_op *op, op_macs *macs);
+
 /* False when the operator is not a product, or its shapes are not known. */
 bool macs_of(const ft_graph *graph, const ft_op *op, op_macs *macs);
 

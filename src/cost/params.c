@@ -8,6 +8,7 @@
  *     biases, scales of norms, embeddings, tokens; 32-bit integers only as operands of products (biases);
  *   - a single element that an elementwise operator reads is a constant of a formula, unless its name is that of a
  *     module's member ("act.scale"): then it is learned;
+ *   - scales and zero points of weights in few bits are neither: they are part of how those are stored;
  *   - running statistics and initial states of recurrent layers are buffers;
  *   - a stored data input of a convolution is a buffer: a table of positions;
  *   - a table added to attention scores right before their softmax is a buffer: a mask, or a position bias that the
@@ -27,6 +28,7 @@ enum {
     USE_WEIGHT = 1 << 0,  /* operand of a product, norm or recurrent layer */
     USE_OPERAND = 1 << 1, /* data of any other operator */
     USE_BUFFER = 1 << 2,  /* statistics, states, tables */
+    USE_SCALE = 1 << 3,   /* scales and zero points of quantised weights */
 };
 
 static bool is_weighted(const ft_opdef *def) {
@@ -73,6 +75,10 @@ static uint8_t use_of_input(const ft_graph *graph, const ft_op *op, uint32_t i, 
     const ft_opdef *def = op->def;
     if (input_is_auxiliary(def, i)) return 0;
     if ((def->flags & OP_STATS) != 0 && i >= 3) return USE_BUFFER;
+    if (i < 32 && (def->scale_inputs >> i & 1) != 0) return USE_SCALE;
+    /* Tables of angles. */
+    bool is_table = i < 32 && (def->table_inputs >> i & 1) != 0;
+    if (is_table && (def->cost == COST_ATTENTION || op_is(op, "RotaryEmbedding"))) return USE_BUFFER;
     if (def->cost == COST_RECURRENT && graph->format != FT_FORMAT_TFLITE && (i == 5 || i == 6)) return USE_BUFFER;
     /* The data input of a convolution may be a stored table of positions. */
     if (is_score || (def->op_class == FT_CLASS_CONV && i == def->x)) return USE_BUFFER;
@@ -127,7 +133,7 @@ static void collect_uses(const ft_graph *graph, param_marks *m, uint8_t *uses) {
             bool is_score = adds_to_scores && is_table(&graph->tensors[in]);
             reading r = passed;
             uint8_t use = use_of_input(graph, op, i, is_score);
-            if (!op->is_folded || use == 0 || use == USE_BUFFER) r.uses = use;
+            if (!op->is_folded || use == 0 || use == USE_BUFFER || use == USE_SCALE) r.uses = use;
             add_reading(m, uses, in, &r);
         }
     }
@@ -146,7 +152,9 @@ static bool is_computed(const ft_graph *graph, const ft_tensor *t, uint8_t uses)
 }
 
 static uint8_t classify(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
-    if (t->role != FT_CONSTANT || uses == 0 || !is_trainable(t, uses)) return 0;
+    if (t->role != FT_CONSTANT || uses == 0) return 0;
+    if (uses == USE_SCALE) return MARK_BUFFER | MARK_SCALE;
+    if (!is_trainable(t, uses)) return 0;
     int64_t elems = shape_elems(t->dims, t->rank);
     if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0 && tensor_name_kind(graph, t) != NAME_MEMBER)) return 0;
     return (uses & (USE_WEIGHT | USE_OPERAND)) != 0 && !is_computed(graph, t, uses) ? MARK_PARAM | MARK_GRADIENT

@@ -14,6 +14,7 @@ enum {
     MARK_PARAM = 1 << 1,    /* a stored tensor that training updates */
     MARK_BUFFER = 1 << 2,   /* a stored tensor that training does not update: running statistics, tables */
     MARK_GRADIENT = 1 << 3, /* a gradient flows into it: a parameter, or computed from one */
+    MARK_SCALE = 1 << 4,    /* with MARK_BUFFER: scales and zero points of quantised parameters */
 };
 
 typedef struct param_marks {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cost/macs.h"
+#include "cost/reads.h"
 #include "graph/geometry.h"
 
 static uint64_t elems_of(const ft_tensor *t) {
@@ -48,7 +49,7 @@ bool work_prepare(const ft_graph *graph, const ft_cost_options *options, const p
 
 uint64_t work_output_bytes(const work_env *env, const ft_op *op, uint32_t i) {
     const ft_tensor *t = op_output(env->graph, op, i);
-    return t == NULL ? 0 : size_of_tensor(env->graph, t, env->options);
+    return t == NULL ? 0 : share_of(size_of_tensor(env->graph, t, env->options), writes_of_output(env->graph, op, i));
 }
 
 static uint64_t all_output_bytes(const work_env *env, const ft_op *op) {
@@ -61,7 +62,7 @@ uint64_t work_input_bytes(const work_env *env, const ft_op *op, uint32_t i) {
     const ft_tensor *t = op_input(env->graph, op, i);
     if (t == NULL || input_is_auxiliary(op->def, i)) return 0;
     uint64_t bytes = size_of_tensor(env->graph, t, env->options);
-    if (op->def->cost != COST_SLICE || i != op->def->x) return bytes;
+    if (op->def->cost != COST_SLICE || i != op->def->x) return share_of(bytes, reads_of_input(env->graph, op, i));
     uint64_t written = all_output_bytes(env, op); /* a slice reads only what it writes */
     return bytes < written ? bytes : written;
 }
@@ -90,7 +91,9 @@ static uint64_t elementwise_flops(const ft_graph *graph, const ft_op *op) {
     uint64_t flops = num_mul_sat(elems_of(op_output(graph, op, 0)), op->def->flops);
     /* Sum, Max and the like accept any number of operands. */
     bool is_chain = (op->def->flags & OP_BROADCASTS) != 0 && (op->def->flags & OP_SAVES_MASK) == 0;
-    if (is_chain && op->input_count > 2) flops = num_mul_sat(flops, op->input_count - 1);
+    uint32_t operands = 0;
+    for (uint32_t i = 0; i < op->input_count; i++) operands += !input_is_auxiliary(op->def, i);
+    if (is_chain && operands > 2) flops = num_mul_sat(flops, operands - 1);
     return flops;
 }
 
@@ -163,6 +166,8 @@ static bool count_flops(const ft_graph *graph, const ft_op *op, ft_work *work) {
     case COST_EINSUM:
     case COST_RECURRENT:
     case COST_ATTENTION:
+    case COST_LINEAR_ATTENTION:
+    case COST_MOE:
         if (!macs_of(graph, op, &macs)) return false;
         work->macs = num_add_sat(macs.with_weights, macs.between_data);
         work->flops = num_add_sat(num_mul_sat(work->macs, 2), macs.extra_flops);

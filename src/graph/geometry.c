@@ -62,17 +62,13 @@ static bool multiply(const int64_t *sizes, int32_t count, int64_t *product) {
 }
 
 /* Positions of the channels and of the first spatial dimension of an activation. */
-static int32_t channel_axis(const ft_graph *graph, int32_t rank) {
-    return graph->layout == FT_NHWC ? rank - 1 : 1;
+static int32_t channel_axis(const ft_graph *graph, const ft_op *op, int32_t rank) {
+    return op_is_nhwc(graph, op) ? rank - 1 : 1;
 }
 
-static int32_t first_spatial_axis(const ft_graph *graph) {
-    return graph->layout == FT_NHWC ? 1 : 2;
-}
-
-static void read_map(const ft_graph *graph, const ft_tensor *t, int32_t spatial, int64_t *sizes) {
+static void read_map(const ft_graph *graph, const ft_op *op, const ft_tensor *t, int32_t spatial, int64_t *sizes) {
     assert(spatial <= MAX_SPATIAL && t->rank >= spatial + 2);
-    int32_t first = first_spatial_axis(graph);
+    int32_t first = op_is_nhwc(graph, op) ? 1 : 2;
     for (int32_t i = 0; i < spatial; i++) sizes[i] = t->dims[first + i];
 }
 
@@ -125,7 +121,7 @@ static bool read_weights(const ft_op *op, conv_geometry *g) {
 static bool read_attributes(const ft_graph *graph, const ft_op *op, const ft_tensor *y, conv_geometry *g) {
     if (!has_positive_dims(y, 2) || y->rank != g->spatial + 2) return false;
     bool is_depthwise = op->def->layout == WEIGHT_HWIM || op->def->layout == WEIGHT_1HWO;
-    g->cout = y->dims[channel_axis(graph, y->rank)];
+    g->cout = y->dims[channel_axis(graph, op, y->rank)];
     g->groups = op_attr_int(op, "group", is_depthwise ? g->cin : 1);
     return read_sizes(op, "kernel_shape", g->spatial, 1, g->kernel) && g->groups > 0 && g->cin % g->groups == 0 &&
            g->cout % g->groups == 0;
@@ -144,14 +140,14 @@ static bool find_geometry(const ft_graph *graph, const ft_op *op, conv_geometry 
     if (g->x == NULL || !has_positive_dims(g->x, 3)) return false;
     g->spatial = g->x->rank - 2;
     g->batch = g->x->dims[0];
-    g->cin = g->x->dims[channel_axis(graph, g->x->rank)];
-    read_map(graph, g->x, g->spatial, g->in);
+    g->cin = g->x->dims[channel_axis(graph, op, g->x->rank)];
+    read_map(graph, op, g->x, g->spatial, g->in);
     if (g->weight != NULL) {
         if (!has_positive_dims(g->weight, 3) || g->weight->rank != g->x->rank || !read_weights(op, g)) return false;
     } else if (!read_attributes(graph, op, y, g)) {
         return false;
     }
-    if (has_positive_dims(y, 3) && y->rank == g->x->rank) read_map(graph, y, g->spatial, g->out);
+    if (has_positive_dims(y, 3) && y->rank == g->x->rank) read_map(graph, op, y, g->spatial, g->out);
     if (!read_sizes(op, "strides", g->spatial, 1, g->stride) ||
         !read_sizes(op, "dilations", g->spatial, 1, g->dilation) || !multiply(g->kernel, g->spatial, &g->kernel_elems))
         return false;
@@ -200,8 +196,8 @@ static bool is_transposed(const ft_op *op, const char *gemm, const char *tflite,
 static bool read_dense(const ft_graph *graph, const ft_op *op, matmul_geometry *g) {
     const ft_tensor *y = op_output(graph, op, 0);
     uint64_t elems = (uint64_t)shape_elems(g->a->dims, g->a->rank);
-    int64_t k = op_attr_int(op, "K", 0), n = op_attr_int(op, "N", 0);
-    if (k > 0 && n > 0) { /* packed weights, whose shape is not that of the matrix */
+    int64_t k, n;
+    if (packed_matrix(graph, op, &k, &n)) { /* weights whose shape is not that of the matrix */
         g->k = (uint64_t)k;
         g->n = (uint64_t)n;
     } else if (g->b != NULL) {
@@ -230,9 +226,18 @@ static bool read_batch(const ft_tensor *a, const ft_tensor *b, uint64_t *batch) 
     return true;
 }
 
+ft_tensor matmul_operand(const ft_op *op, const ft_tensor *t, const char *attribute) {
+    ft_tensor moved = *t;
+    if (t->rank < 3 || op_attr_int(op, attribute, 0) == 0) return moved;
+    for (int32_t i = 0; i < t->rank - 2; i++) moved.dims[i] = t->dims[i + 1];
+    moved.dims[t->rank - 2] = t->dims[0];
+    return moved;
+}
+
 static bool read_matmul(const ft_op *op, matmul_geometry *g) {
-    const ft_tensor *a = g->a, *b = g->b;
-    if (a->rank < 1 || !has_positive_dims(b, 1)) return false;
+    if (g->a->rank < 1 || !has_positive_dims(g->b, 1)) return false;
+    ft_tensor left = matmul_operand(op, g->a, "transBatchA"), right = matmul_operand(op, g->b, "transBatchB");
+    const ft_tensor *a = &left, *b = &right;
     bool transposes_a = a->rank > 1 && is_transposed(op, "transA", "adj_x", "transpose_a");
     bool transposes_b = b->rank > 1 && is_transposed(op, "transB", "adj_y", "transpose_b");
     int64_t a_last = a->dims[a->rank - 1], a_rows = a->rank > 1 ? a->dims[a->rank - 2] : 1;
@@ -251,7 +256,7 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
     if (def->cost != COST_MATMUL) return false;
     matmul_geometry g = {.a = op_input(graph, op, data_index(def)), .b = op_input(graph, op, weight_index(def))};
     if (g.a == NULL || !has_positive_dims(g.a, 0)) return false;
-    bool is_dense = strcmp(def->name, "FullyConnected") == 0 || strcmp(def->name, "MatMulNBits") == 0 || g.b == NULL;
+    bool is_dense = strcmp(def->name, "FullyConnected") == 0 || def->packed_inputs != 0 || g.b == NULL;
     if (is_dense ? !read_dense(graph, op, &g) : !read_matmul(op, &g)) return false;
     assert(g.m > 0 && g.k > 0 && g.n > 0);
     g.bias = g.n <= (uint64_t)FT_MAX_DIM ? find_bias(graph, op, (int64_t)g.n) : NULL;
@@ -264,9 +269,9 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
 bool pool_geometry_of(const ft_graph *graph, const ft_op *op, pool_geometry *geometry) {
     const ft_tensor *x = op_input(graph, op, data_index(op->def)), *y = op_output(graph, op, 0);
     if (op->def->cost != COST_POOL || !has_positive_dims(x, 3)) return false;
-    pool_geometry g = {.spatial = x->rank - 2, .channels = x->dims[channel_axis(graph, x->rank)]};
-    read_map(graph, x, g.spatial, g.in);
-    if (has_positive_dims(y, 3) && y->rank == x->rank) read_map(graph, y, g.spatial, g.out);
+    pool_geometry g = {.spatial = x->rank - 2, .channels = x->dims[channel_axis(graph, op, x->rank)]};
+    read_map(graph, op, x, g.spatial, g.in);
+    if (has_positive_dims(y, 3) && y->rank == x->rank) read_map(graph, op, y, g.spatial, g.out);
     uint32_t kernel_count;
     op_attr_ints(op, "kernel_shape", &kernel_count);
     if (kernel_count > 0) {

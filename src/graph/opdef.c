@@ -1,4 +1,5 @@
-/* opdef.c - lookup in the operator table (ops.c) by the name of an operator in a format, and public access to it. */
+/* opdef.c - lookup in the operator table (ops.c, ops_contrib.c) by the name of an operator in a format, and public
+ * access to it. */
 #include "graph/opdef.h"
 
 #include <assert.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 static const ft_opdef unknown = {.name = "Unknown", .cost = COST_UNKNOWN, .flops = 1};
 
@@ -49,8 +51,8 @@ static void add_spellings(int family, const char *list, const ft_opdef *def) {
 }
 
 static void fill_slots(void) {
-    for (uint32_t i = 0; i < opdef_table_count; i++) {
-        const ft_opdef *def = &opdef_table[i];
+    for (uint32_t i = 0; i < ft_opdef_count(); i++) {
+        const ft_opdef *def = ft_opdef_at(i);
         add_spellings(ONNX, def->onnx, def);
         add_spellings(TFLITE, def->tflite, def);
         add_spellings(TF, def->tf, def);
@@ -77,11 +79,12 @@ const ft_opdef *opdef_find(ft_format format, const char *text) {
 /* --- Access to the table ------------------------------------------------------------------------------------- */
 
 uint32_t ft_opdef_count(void) {
-    return opdef_table_count;
+    return opdef_table_count + opdef_contrib_count;
 }
 
 const ft_opdef *ft_opdef_at(uint32_t index) {
-    return index < opdef_table_count ? &opdef_table[index] : NULL;
+    if (index < opdef_table_count) return &opdef_table[index];
+    return index < ft_opdef_count() ? &opdef_contrib[index - opdef_table_count] : NULL;
 }
 
 const ft_opdef *ft_opdef_unknown(void) {

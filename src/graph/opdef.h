@@ -1,8 +1,8 @@
 /* opdef.h - the operator table: names, class, shape and fold rules, cost kind and memory flags of every operator.
  *
- * The table itself is in ops.c. To add an operator, add an entry there; when no shape or cost rule fits, add one to
- * shape_*.c or cost/. The reader of a format translates its options into the attributes of ONNX (strides, pads,
- * dilations, group, axis, axes, keepdims, perm, ...), so that one rule serves all formats.
+ * The table itself is in ops.c and ops_contrib.c. To add an operator, add an entry there; when no shape or cost rule
+ * fits, add one to shape_*.c or cost/. The reader of a format translates its options into the attributes of ONNX
+ * (strides, pads, dilations, group, axis, axes, keepdims, perm, ...), so that one rule serves all formats.
  *
  * Conventions beyond ONNX's:
  *   - "auto_pad" is "SAME_UPPER" or "VALID" for TensorFlow's padding modes;
@@ -32,25 +32,29 @@ typedef enum cost_kind {
     COST_CONV_TRANSPOSE,
     COST_MATMUL, /* also Gemm and fully connected: described by graph/geometry.h */
     COST_EINSUM,
-    COST_RECURRENT, /* `flops` gates: 1 RNN, 3 GRU, 4 LSTM */
-    COST_ATTENTION,
-    COST_SORT, /* n log2 n over the axis */
+    COST_RECURRENT,        /* `flops` gates: 1 RNN, 3 GRU, 4 LSTM */
+    COST_ATTENTION,        /* described by graph/geometry.h */
+    COST_LINEAR_ATTENTION, /* a state per head instead of scores */
+    COST_MOE,              /* each token runs through k of the experts */
+    COST_SORT,             /* n log2 n over the axis */
     COST_FFT,
 } cost_kind;
 
 /* Properties for memory and training. */
 enum {
-    OP_VIEW = 1 << 0,         /* the first output is the first input with another shape */
-    OP_INPLACE = 1 << 1,      /* the first output may overwrite an input of the same size */
-    OP_SAVES_INPUTS = 1 << 2, /* backward needs the data inputs */
-    OP_SAVES_OUTPUT = 1 << 3, /* backward needs the first output */
-    OP_SAVES_MASK = 1 << 4,   /* backward needs a byte per output element */
-    OP_SAVES_INDEX = 1 << 5,  /* backward needs an 8-byte index per output element */
-    OP_BROADCASTS = 1 << 6,   /* broadcasts its inputs against each other */
-    OP_NO_GRADIENT = 1 << 7,  /* no gradient flows through it: comparisons, rounding, argmax */
-    OP_TRAIN_ONLY = 1 << 8,   /* does nothing at inference: Dropout */
-    OP_RANDOM = 1 << 10,      /* differs from run to run, so it is never folded */
-    OP_STATS = 1 << 9,        /* inputs 3 and 4 are running statistics: BatchNormalization */
+    OP_VIEW = 1 << 0,           /* the first output is the first input with another shape */
+    OP_INPLACE = 1 << 1,        /* the first output may overwrite an input of the same size */
+    OP_SAVES_INPUTS = 1 << 2,   /* backward needs the data inputs */
+    OP_SAVES_OUTPUT = 1 << 3,   /* backward needs the first output */
+    OP_SAVES_MASK = 1 << 4,     /* backward needs a byte per output element */
+    OP_SAVES_INDEX = 1 << 5,    /* backward needs an 8-byte index per output element */
+    OP_BROADCASTS = 1 << 6,     /* broadcasts its inputs against each other */
+    OP_NO_GRADIENT = 1 << 7,    /* no gradient flows through it: comparisons, rounding, argmax */
+    OP_TRAIN_ONLY = 1 << 8,     /* does nothing at inference: Dropout */
+    OP_RANDOM = 1 << 10,        /* differs from run to run, so it is never folded */
+    OP_STATS = 1 << 9,          /* inputs 3 and 4 are running statistics: BatchNormalization */
+    OP_CHANNELS_LAST = 1 << 11, /* images are NHWC whatever the layout of the graph */
+    OP_OPEN_SHAPE = 1 << 12,    /* shapes of outputs depend on data, or are only in the file */
 };
 
 /* Order of the dimensions of convolution weights. */
@@ -64,6 +68,8 @@ typedef enum weight_layout {
     WEIGHT_DHWIO, /* TFLite CONV_3D */
 } weight_layout;
 
+enum { OUTPUTS_ANY = 255 };
+
 struct ft_opdef {
     const char *name;   /* canonical */
     const char *onnx;   /* spellings, separated by spaces; NULL = none */
@@ -76,12 +82,17 @@ struct ft_opdef {
     cost_kind cost;
     uint16_t flops; /* the factor of the cost kind */
     uint16_t flags;
-    uint32_t aux_inputs;  /* bit i: input i is auxiliary (a shape, axes, slice bounds): neither weight nor data */
-    uint8_t x, w;         /* data and weight inputs of convolutions and products; the defaults 0, 0 mean 0 and 1 */
-    weight_layout layout; /* of convolution weights */
+    uint32_t aux_inputs;    /* bit i: input i is auxiliary (a shape, axes, slice bounds): neither weight nor data */
+    uint32_t table_inputs;  /* bit i: input i is a table of which a run reads only the rows it needs (cost/reads.c) */
+    uint32_t scale_inputs;  /* bit i: scales or zero points of stored weights: bytes, but not parameters */
+    uint32_t packed_inputs; /* bit i: weights packed several to an element (graph/packed.c) */
+    uint8_t outputs;        /* outputs it can have; 0: one; OUTPUTS_ANY: any number */
+    uint8_t x, w;           /* data and weight inputs of convolutions and products; the defaults 0, 0 mean 0 and 1 */
+    weight_layout layout;   /* of convolution weights */
 };
 
-/* The table (ops.c). */
+/* The operators of the standard formats (ops.c). With those of ops_contrib.c they are the table; ft_opdef_at() has
+ * both. */
 extern const ft_opdef opdef_table[];
 extern const uint32_t opdef_table_count;
 

@@ -4,35 +4,12 @@
  * flags for memory and training. FLOP factors follow one convention: add, multiply, divide, compare and square root
  * count 1, transcendental functions 4, and compositions the sum of their parts (docs/cost.md). Several names in one
  * format are separated by spaces. */
-#include "graph/graph.h"
-#include "graph/shape.h"
-
-#define BIT(i) (UINT32_C(1) << (i))
-
-/* Groups of columns that many entries share. */
-#define UNARY(n)                                                                                                       \
-    .op_class = FT_CLASS_ELEMENTWISE, .shape = shape_same, .fold = fold_unary, .cost = COST_ELEMENTWISE, .flops = (n)
-#define ACTIVATION(n)                                                                                                  \
-    .op_class = FT_CLASS_ACTIVATION, .shape = shape_same, .fold = fold_unary, .cost = COST_ELEMENTWISE, .flops = (n)
-#define BINARY(n)                                                                                                      \
-    .op_class = FT_CLASS_ELEMENTWISE, .shape = shape_broadcast, .fold = fold_binary, .cost = COST_ELEMENTWISE,         \
-    .flops = (n)
-#define COMPARE                                                                                                        \
-    .op_class = FT_CLASS_ELEMENTWISE, .shape = shape_compare, .fold = fold_binary, .cost = COST_ELEMENTWISE,           \
-    .flops = 1, .flags = OP_BROADCASTS | OP_NO_GRADIENT
-#define REDUCE(n)                                                                                                      \
-    .op_class = FT_CLASS_REDUCE, .shape = shape_reduce, .fold = fold_reduce, .cost = COST_INPUTWISE, .flops = (n),     \
-    .aux_inputs = BIT(1)
-#define VIEW(rule)                                                                                                     \
-    .op_class = FT_CLASS_VIEW, .shape = (rule), .fold = fold_copy, .cost = COST_FREE, .flags = OP_VIEW,                \
-    .aux_inputs = ~1U
-#define QUANT .op_class = FT_CLASS_QUANT
-#define SHAPE .op_class = FT_CLASS_SHAPE, .cost = COST_FREE, .flags = OP_NO_GRADIENT
+#include "graph/ops.h"
 
 /* clang-format off */
 const ft_opdef opdef_table[] = {
     /* --- Convolutions ---------------------------------------------------------------------------------------- */
-    {.name = "Conv", .onnx = "Conv FusedConv NhwcFusedConv NhwcConv", .kernel = "conv", .op_class = FT_CLASS_CONV,
+    {.name = "Conv", .onnx = "Conv FusedConv", .kernel = "conv", .op_class = FT_CLASS_CONV,
      .shape = shape_conv, .cost = COST_CONV, .flags = OP_SAVES_INPUTS},
     {.name = "Conv2D", .tflite = "CONV_2D", .kernel = "conv", .op_class = FT_CLASS_CONV, .shape = shape_conv,
      .cost = COST_CONV, .flags = OP_SAVES_INPUTS, .layout = WEIGHT_OHWI},
@@ -58,14 +35,16 @@ const ft_opdef opdef_table[] = {
      .kernel = "convtrans", .op_class = FT_CLASS_CONV, .shape = shape_conv_transpose, .cost = COST_CONV_TRANSPOSE,
      .flags = OP_SAVES_INPUTS, .aux_inputs = BIT(0), .x = 2, .w = 1, .layout = WEIGHT_OHWI},
     {.name = "TransposeConvBias", .tflite = "Convolution2DTransposeBias", .kernel = "convtrans",
-     .op_class = FT_CLASS_CONV, .cost = COST_CONV_TRANSPOSE, .flags = OP_SAVES_INPUTS, .layout = WEIGHT_OHWI},
+     .op_class = FT_CLASS_CONV, .cost = COST_CONV_TRANSPOSE, .flags = OP_OPEN_SHAPE | OP_SAVES_INPUTS,
+     .layout = WEIGHT_OHWI},
     {.name = "ConvTranspose3D", .tflite = "CONV_3D_TRANSPOSE", .kernel = "convtrans", .op_class = FT_CLASS_CONV,
      .shape = shape_conv_transpose, .cost = COST_CONV_TRANSPOSE, .flags = OP_SAVES_INPUTS, .aux_inputs = BIT(0), .x = 2,
      .w = 1, .layout = WEIGHT_DHWIO},
-    {.name = "Col2Im", .onnx = "Col2Im", .op_class = FT_CLASS_MOVE, .cost = COST_MOVE, .aux_inputs = BIT(1) | BIT(2)},
+    {.name = "Col2Im", .onnx = "Col2Im", .op_class = FT_CLASS_MOVE, .cost = COST_MOVE, .aux_inputs = BIT(1) | BIT(2),
+     .flags = OP_OPEN_SHAPE},
 
     /* --- Matrix products ------------------------------------------------------------------------------------- */
-    {.name = "MatMul", .onnx = "MatMul FusedMatMul TransposeMatMul", .tflite = "BATCH_MATMUL",
+    {.name = "MatMul", .onnx = "MatMul FusedMatMul TransposeMatMul FusedMatMulActivation", .tflite = "BATCH_MATMUL",
      .tf = "BatchMatMul BatchMatMulV2", .kernel = "matmul", .op_class = FT_CLASS_MATMUL, .shape = shape_matmul,
      .cost = COST_MATMUL, .flags = OP_SAVES_INPUTS},
     {.name = "MatMulFC", .tf = "MatMul FC", .kernel = "fc", .op_class = FT_CLASS_MATMUL, .shape = shape_matmul,
@@ -74,55 +53,53 @@ const ft_opdef opdef_table[] = {
      .cost = COST_MATMUL, .flags = OP_SAVES_INPUTS},
     {.name = "FullyConnected", .tflite = "FULLY_CONNECTED", .kernel = "fc", .op_class = FT_CLASS_MATMUL,
      .shape = shape_fully_connected, .cost = COST_MATMUL, .flags = OP_SAVES_INPUTS},
-    {.name = "MatMulInteger", .onnx = "MatMulInteger", .kernel = "matmul", .op_class = FT_CLASS_MATMUL,
+    {.name = "MatMulInteger", .onnx = "MatMulInteger MatMulInteger16", .kernel = "matmul", .op_class = FT_CLASS_MATMUL,
      .shape = shape_matmul, .cost = COST_MATMUL, .flags = OP_NO_GRADIENT, .aux_inputs = BIT(2) | BIT(3)},
-    {.name = "MatMulIntegerToFloat", .onnx = "MatMulIntegerToFloat DynamicQuantizeMatMul", .kernel = "matmul",
-     .op_class = FT_CLASS_MATMUL, .shape = shape_matmul, .cost = COST_MATMUL, .flags = OP_NO_GRADIENT,
-     .aux_inputs = BIT(2) | BIT(3) | BIT(4) | BIT(5)},
     {.name = "QLinearMatMul", .onnx = "QLinearMatMul", .kernel = "matmul", .op_class = FT_CLASS_MATMUL,
      .shape = shape_matmul, .cost = COST_MATMUL, .flags = OP_NO_GRADIENT, .w = 3,
      .aux_inputs = BIT(1) | BIT(2) | BIT(4) | BIT(5) | BIT(6) | BIT(7)},
     {.name = "QGemm", .onnx = "QGemm", .kernel = "matmul", .op_class = FT_CLASS_MATMUL,
      .shape = shape_matmul, .cost = COST_MATMUL, .flags = OP_NO_GRADIENT, .w = 3,
      .aux_inputs = BIT(1) | BIT(2) | BIT(4) | BIT(5) | BIT(7) | BIT(8)},
-    {.name = "MatMulNBits", .onnx = "MatMulNBits MatMulBnb4", .kernel = "fc", .op_class = FT_CLASS_MATMUL,
-     .shape = shape_matmul, .cost = COST_MATMUL, .flags = OP_NO_GRADIENT, .aux_inputs = BIT(2) | BIT(3) | BIT(4)},
     {.name = "Einsum", .onnx = "Einsum", .tflite = "FlexEinsum", .tf = "Einsum", .kernel = "matmul",
      .op_class = FT_CLASS_MATMUL, .shape = shape_einsum, .cost = COST_EINSUM, .flags = OP_SAVES_INPUTS},
 
     /* --- Attention ------------------------------------------------------------------------------------------- */
-    {.name = "Attention", .onnx = "Attention MultiHeadAttention GroupQueryAttention PackedMultiHeadAttention "
-                                  "DecoderMaskedMultiHeadAttention QAttention",
-     .kernel = "attention", .op_class = FT_CLASS_ATTENTION,
-     .shape = shape_attention, .cost = COST_ATTENTION, .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT},
-    {.name = "RotaryEmbedding", .onnx = "RotaryEmbedding", .op_class = FT_CLASS_ELEMENTWISE, .shape = shape_same,
-     .cost = COST_ELEMENTWISE, .flops = 3, .flags = OP_SAVES_INPUTS},
+    {.name = "Attention", .onnx = "Attention DecoderMaskedSelfAttention", .kernel = "attention",
+     .op_class = FT_CLASS_ATTENTION, .shape = shape_attention, .cost = COST_ATTENTION, .outputs = 4,
+     .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT},
+    {.name = "RotaryEmbedding", .onnx = "RotaryEmbedding MRotaryEmbedding", .op_class = FT_CLASS_ELEMENTWISE,
+     .shape = shape_same, .cost = COST_ELEMENTWISE, .flops = 3, .flags = OP_SAVES_INPUTS,
+     .table_inputs = BIT(1) | BIT(2) | BIT(3)},
 
     /* --- Recurrent ------------------------------------------------------------------------------------------- */
     {.name = "LSTM", .onnx = "LSTM", .kernel = "lstm", .op_class = FT_CLASS_RECURRENT, .shape = shape_recurrent,
-     .cost = COST_RECURRENT, .flops = 4, .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT, .aux_inputs = BIT(4)},
+     .cost = COST_RECURRENT, .flops = 4, .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT, .aux_inputs = BIT(4),
+     .outputs = 3},
     {.name = "GRU", .onnx = "GRU", .kernel = "gru", .op_class = FT_CLASS_RECURRENT, .shape = shape_recurrent,
-     .cost = COST_RECURRENT, .flops = 3, .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT, .aux_inputs = BIT(4)},
+     .cost = COST_RECURRENT, .flops = 3, .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT, .aux_inputs = BIT(4),
+     .outputs = 2},
     {.name = "RNN", .onnx = "RNN", .kernel = "rnn", .op_class = FT_CLASS_RECURRENT, .shape = shape_recurrent,
-     .cost = COST_RECURRENT, .flops = 1, .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT, .aux_inputs = BIT(4)},
+     .cost = COST_RECURRENT, .flops = 1, .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT, .aux_inputs = BIT(4),
+     .outputs = 2},
 
     /* --- Normalisation --------------------------------------------------------------------------------------- */
     {.name = "BatchNormalization", .onnx = "BatchNormalization",
      .tf = "FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 BatchNorm",
      .kernel = "bn", .op_class = FT_CLASS_NORM, .shape = shape_batch_norm, .cost = COST_ELEMENTWISE, .flops = 2,
-     .flags = OP_INPLACE | OP_SAVES_INPUTS | OP_STATS},
+     .flags = OP_INPLACE | OP_SAVES_INPUTS | OP_STATS, .outputs = 5},
     {.name = "InstanceNormalization", .onnx = "InstanceNormalization", .kernel = "in",
      .op_class = FT_CLASS_NORM, .shape = shape_same, .cost = COST_INPUTWISE, .flops = 7, .flags = OP_SAVES_INPUTS},
     {.name = "GroupNormalization", .onnx = "GroupNormalization GroupNorm",
      .kernel = "gn", .op_class = FT_CLASS_NORM, .shape = shape_same, .cost = COST_INPUTWISE, .flops = 7,
      .flags = OP_SAVES_INPUTS},
-    {.name = "LayerNormalization", .onnx = "LayerNormalization SkipLayerNormalization EmbedLayerNormalization",
+    {.name = "LayerNormalization", .onnx = "LayerNormalization",
      .kernel = "ln", .op_class = FT_CLASS_NORM, .shape = shape_layer_norm,
-     .cost = COST_INPUTWISE, .flops = 7, .flags = OP_SAVES_INPUTS},
+     .cost = COST_INPUTWISE, .flops = 7, .flags = OP_SAVES_INPUTS, .outputs = 3},
     {.name = "RMSNormalization",
-     .onnx = "RMSNormalization SimplifiedLayerNormalization SkipSimplifiedLayerNormalization",
+     .onnx = "RMSNormalization SimplifiedLayerNormalization",
      .kernel = "rmsnorm", .op_class = FT_CLASS_NORM, .shape = shape_layer_norm,
-     .cost = COST_INPUTWISE, .flops = 4, .flags = OP_SAVES_INPUTS},
+     .cost = COST_INPUTWISE, .flops = 4, .flags = OP_SAVES_INPUTS, .outputs = 2},
     {.name = "LpNormalization", .onnx = "LpNormalization", .tflite = "L2_NORMALIZATION", .kernel = "l2norm",
      .op_class = FT_CLASS_NORM, .shape = shape_same, .cost = COST_INPUTWISE, .flops = 3, .flags = OP_SAVES_INPUTS},
     {.name = "MeanVarianceNormalization", .onnx = "MeanVarianceNormalization", .kernel = "mvn",
@@ -139,9 +116,9 @@ const ft_opdef opdef_table[] = {
      .flops = 1, .flags = OP_NO_GRADIENT},
 
     /* --- Pooling --------------------------------------------------------------------------------------------- */
-    {.name = "MaxPool", .onnx = "MaxPool QLinearMaxPool NhwcMaxPool", .tflite = "MAX_POOL_2D", .tf = "MaxPool",
+    {.name = "MaxPool", .onnx = "MaxPool QLinearMaxPool", .tflite = "MAX_POOL_2D", .tf = "MaxPool",
      .kernel = "maxpool", .op_class = FT_CLASS_POOL, .shape = shape_pool, .cost = COST_POOL, .flops = 1,
-     .flags = OP_SAVES_INPUTS | OP_SAVES_INDEX},
+     .flags = OP_SAVES_INPUTS | OP_SAVES_INDEX, .outputs = 2},
     {.name = "AveragePool", .onnx = "AveragePool QLinearAveragePool", .tflite = "AVERAGE_POOL_2D", .tf = "AvgPool",
      .kernel = "avgpool", .op_class = FT_CLASS_POOL, .shape = shape_pool, .cost = COST_POOL, .flops = 1,
      .flags = OP_SAVES_INPUTS},
@@ -160,7 +137,7 @@ const ft_opdef opdef_table[] = {
     {.name = "GridSample", .onnx = "GridSample", .op_class = FT_CLASS_POOL, .shape = shape_grid_sample,
      .cost = COST_ELEMENTWISE, .flops = 11, .flags = OP_SAVES_INPUTS},
     {.name = "AffineGrid", .onnx = "AffineGrid", .op_class = FT_CLASS_ELEMENTWISE, .cost = COST_ELEMENTWISE,
-     .flops = 6, .flags = OP_SAVES_INPUTS, .aux_inputs = BIT(1)},
+     .flops = 6, .flags = OP_OPEN_SHAPE | OP_SAVES_INPUTS, .aux_inputs = BIT(1)},
 
     /* --- Activations ----------------------------------------------------------------------------------------- */
     {.name = "Relu", .onnx = "Relu", .tflite = "RELU", .tf = "Relu", .kernel = "relu", ACTIVATION(1),
@@ -179,7 +156,7 @@ const ft_opdef opdef_table[] = {
     {.name = "Elu", .onnx = "Elu", .tflite = "ELU", .tf = "Elu", ACTIVATION(6), .flags = OP_INPLACE | OP_SAVES_OUTPUT},
     {.name = "Selu", .onnx = "Selu", .tf = "Selu", ACTIVATION(7), .flags = OP_INPLACE | OP_SAVES_OUTPUT},
     {.name = "Celu", .onnx = "Celu", ACTIVATION(7), .flags = OP_INPLACE | OP_SAVES_OUTPUT},
-    {.name = "Sigmoid", .onnx = "Sigmoid QLinearSigmoid", .tflite = "LOGISTIC STABLEHLO_LOGISTIC",
+    {.name = "Sigmoid", .onnx = "Sigmoid", .tflite = "LOGISTIC STABLEHLO_LOGISTIC",
      .tf = "Sigmoid", ACTIVATION(6),
      .flags = OP_INPLACE | OP_SAVES_OUTPUT},
     {.name = "HardSigmoid", .onnx = "HardSigmoid", .tf = "HardSigmoid", .kernel = "hsigmoid", ACTIVATION(4),
@@ -246,13 +223,13 @@ const ft_opdef opdef_table[] = {
      .cost = COST_FREE, .flags = OP_VIEW | OP_NO_GRADIENT},
 
     /* --- Elementwise, several inputs ------------------------------------------------------------------------- */
-    {.name = "Add", .onnx = "Add QLinearAdd", .tflite = "ADD STABLEHLO_ADD", .tf = "Add AddV2", .kernel = "add",
+    {.name = "Add", .onnx = "Add", .tflite = "ADD STABLEHLO_ADD", .tf = "Add AddV2", .kernel = "add",
      BINARY(1),
      .flags = OP_INPLACE | OP_BROADCASTS},
     {.name = "BiasAdd", .tf = "BiasAdd Biasadd", .kernel = "bias", BINARY(1), .flags = OP_INPLACE | OP_BROADCASTS},
     {.name = "Sub", .onnx = "Sub", .tflite = "SUB STABLEHLO_SUBTRACT", .tf = "Sub", .kernel = "sub", BINARY(1),
      .flags = OP_INPLACE | OP_BROADCASTS},
-    {.name = "Mul", .onnx = "Mul QLinearMul", .tflite = "MUL STABLEHLO_MULTIPLY", .tf = "Mul Multiply",
+    {.name = "Mul", .onnx = "Mul", .tflite = "MUL STABLEHLO_MULTIPLY", .tf = "Mul Multiply",
      .kernel = "mul", BINARY(1),
      .flags = OP_INPLACE | OP_BROADCASTS | OP_SAVES_INPUTS},
     {.name = "Div", .onnx = "Div", .tflite = "DIV STABLEHLO_DIVIDE", .tf = "RealDiv Div", .kernel = "div", BINARY(1),
@@ -318,13 +295,14 @@ const ft_opdef opdef_table[] = {
     {.name = "Flatten", .onnx = "Flatten", .tf = "Flatten", .kernel = "reshape", VIEW(shape_flatten)},
     {.name = "Squeeze", .onnx = "Squeeze", .tflite = "SQUEEZE", .tf = "Squeeze", .kernel = "reshape",
      VIEW(shape_squeeze)},
-    {.name = "Unsqueeze", .onnx = "Unsqueeze", .tflite = "EXPAND_DIMS", .tf = "ExpandDims", .kernel = "reshape",
+    {.name = "Unsqueeze", .onnx = "Unsqueeze ExpandDims", .tflite = "EXPAND_DIMS", .tf = "ExpandDims",
+     .kernel = "reshape",
      VIEW(shape_unsqueeze)},
     {.name = "Identity", .onnx = "Identity Optional OptionalGetElement", .tflite = "FlexIdentity",
      .tf = "Identity StopGradient", .kernel = "identity", VIEW(shape_same)},
     {.name = "Dropout", .onnx = "Dropout", .tf = "Dropout", .kernel = "dropout", .op_class = FT_CLASS_VIEW,
      .shape = shape_dropout, .fold = fold_copy, .cost = COST_FREE, .flags = OP_VIEW | OP_TRAIN_ONLY | OP_SAVES_MASK,
-     .aux_inputs = BIT(1) | BIT(2)},
+     .aux_inputs = BIT(1) | BIT(2), .outputs = 2},
 
     /* --- Data movement --------------------------------------------------------------------------------------- */
     {.name = "Transpose", .onnx = "Transpose", .tflite = "TRANSPOSE STABLEHLO_TRANSPOSE", .tf = "Transpose",
@@ -335,10 +313,11 @@ const ft_opdef opdef_table[] = {
      .tf = "ConcatV2 Concat",
      .kernel = "concat", .op_class = FT_CLASS_MOVE, .shape = shape_concat, .fold = fold_concat, .cost = COST_MOVE},
     {.name = "Split", .onnx = "Split", .kernel = "split", .op_class = FT_CLASS_MOVE, .shape = shape_split,
-     .fold = fold_split, .cost = COST_SLICE, .aux_inputs = BIT(1)},
+     .fold = fold_split, .cost = COST_SLICE, .aux_inputs = BIT(1), .outputs = OUTPUTS_ANY},
     {.name = "Slice", .onnx = "Slice", .kernel = "split", .op_class = FT_CLASS_MOVE, .shape = shape_slice,
      .fold = fold_slice, .cost = COST_SLICE, .aux_inputs = ~1U},
-    {.name = "Gather", .onnx = "Gather", .kernel = "gather", .op_class = FT_CLASS_MOVE, .shape = shape_gather,
+    {.name = "Gather", .onnx = "Gather TorchEmbedding", .kernel = "gather", .op_class = FT_CLASS_MOVE,
+     .shape = shape_gather,
      .fold = fold_gather, .cost = COST_SLICE},
     {.name = "GatherElements", .onnx = "GatherElements", .op_class = FT_CLASS_MOVE, .shape = shape_gather_elements,
      .cost = COST_SLICE, .flags = OP_SAVES_INDEX},
@@ -360,7 +339,7 @@ const ft_opdef opdef_table[] = {
     {.name = "Resize", .onnx = "Resize Upsample", .kernel = "resize", .op_class = FT_CLASS_MOVE, .shape = shape_resize,
      .cost = COST_ELEMENTWISE, .flops = 11, .aux_inputs = ~1U},
     {.name = "CenterCropPad", .onnx = "CenterCropPad", .op_class = FT_CLASS_MOVE, .cost = COST_MOVE,
-     .aux_inputs = BIT(1)},
+     .aux_inputs = BIT(1), .flags = OP_OPEN_SHAPE},
     {.name = "ReverseSequence", .onnx = "ReverseSequence", .tflite = "REVERSE_SEQUENCE", .op_class = FT_CLASS_MOVE,
      .shape = shape_same, .cost = COST_MOVE, .aux_inputs = BIT(1)},
     {.name = "Trilu", .onnx = "Trilu", .op_class = FT_CLASS_MOVE, .shape = shape_same, .cost = COST_MOVE,
@@ -385,11 +364,11 @@ const ft_opdef opdef_table[] = {
     {.name = "Bernoulli", .onnx = "Bernoulli", .op_class = FT_CLASS_SHAPE, .shape = shape_random_like,
      .cost = COST_ELEMENTWISE, .flops = 8, .flags = OP_NO_GRADIENT | OP_RANDOM},
     {.name = "Multinomial", .onnx = "Multinomial", .tflite = "MULTINOMIAL", .op_class = FT_CLASS_SELECT,
-     .cost = COST_INPUTWISE, .flops = 8, .flags = OP_NO_GRADIENT | OP_RANDOM, .aux_inputs = BIT(1)},
+     .cost = COST_INPUTWISE, .flops = 8, .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT | OP_RANDOM, .aux_inputs = BIT(1)},
 
     /* --- Selection: the output size depends on the data ------------------------------------------------------ */
     {.name = "TopK", .onnx = "TopK", .tflite = "TOPK_V2", .tf = "TopKV2", .op_class = FT_CLASS_SELECT,
-     .shape = shape_top_k, .cost = COST_SORT, .flops = 1, .flags = OP_SAVES_INDEX, .aux_inputs = BIT(1)},
+     .shape = shape_top_k, .cost = COST_SORT, .flops = 1, .flags = OP_SAVES_INDEX, .aux_inputs = BIT(1), .outputs = 2},
     {.name = "NonMaxSuppression", .onnx = "NonMaxSuppression", .op_class = FT_CLASS_SELECT, .shape = shape_nms,
      .cost = COST_SORT, .flops = 16, .flags = OP_NO_GRADIENT, .aux_inputs = BIT(2) | BIT(3) | BIT(4)},
     {.name = "NonZero", .onnx = "NonZero", .tflite = "WHERE", .tf = "Where", .op_class = FT_CLASS_SELECT,
@@ -399,7 +378,7 @@ const ft_opdef opdef_table[] = {
     {.name = "Compress", .onnx = "Compress", .op_class = FT_CLASS_SELECT, .shape = shape_compress, .cost = COST_MOVE,
      .flags = OP_SAVES_INDEX},
     {.name = "Unique", .onnx = "Unique", .tflite = "UNIQUE", .op_class = FT_CLASS_SELECT, .shape = shape_unique,
-     .cost = COST_SORT, .flops = 1, .flags = OP_NO_GRADIENT},
+     .cost = COST_SORT, .flops = 1, .flags = OP_NO_GRADIENT, .outputs = 4},
     {.name = "Det", .onnx = "Det", .op_class = FT_CLASS_REDUCE, .shape = shape_det, .cost = COST_INPUTWISE, .flops = 8,
      .flags = OP_SAVES_INPUTS},
 
@@ -410,7 +389,7 @@ const ft_opdef opdef_table[] = {
     {.name = "DequantizeLinear", .onnx = "DequantizeLinear", .tflite = "DEQUANTIZE", .kernel = "dequantize", QUANT,
      .shape = shape_dequantize, .cost = COST_ELEMENTWISE, .flops = 2, .aux_inputs = BIT(1) | BIT(2)},
     {.name = "DynamicQuantizeLinear", .onnx = "DynamicQuantizeLinear", .kernel = "quantize", QUANT,
-     .shape = shape_dynamic_quantize, .cost = COST_ELEMENTWISE, .flops = 5, .flags = OP_NO_GRADIENT},
+     .shape = shape_dynamic_quantize, .cost = COST_ELEMENTWISE, .flops = 5, .flags = OP_NO_GRADIENT, .outputs = 3},
     {.name = "FakeQuant", .tflite = "FAKE_QUANT", .tf = "FakeQuantWithMinMaxVars", QUANT, .shape = shape_same,
      .cost = COST_ELEMENTWISE, .flops = 4, .flags = OP_SAVES_MASK, .aux_inputs = BIT(1) | BIT(2)},
 
@@ -422,18 +401,19 @@ const ft_opdef opdef_table[] = {
     {.name = "Window", .onnx = "HannWindow HammingWindow BlackmanWindow", .op_class = FT_CLASS_SHAPE,
      .shape = shape_window, .cost = COST_ELEMENTWISE, .flops = 6, .flags = OP_NO_GRADIENT, .aux_inputs = BIT(0)},
     {.name = "MelWeightMatrix", .onnx = "MelWeightMatrix", .op_class = FT_CLASS_SHAPE, .cost = COST_ELEMENTWISE,
-     .flops = 8, .flags = OP_NO_GRADIENT, .aux_inputs = ~0U},
+     .flops = 8, .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT, .aux_inputs = ~0U},
 
     /* --- Losses ---------------------------------------------------------------------------------------------- */
     {.name = "SoftmaxCrossEntropyLoss", .onnx = "SoftmaxCrossEntropyLoss", .op_class = FT_CLASS_REDUCE,
-     .shape = shape_loss, .cost = COST_INPUTWISE, .flops = 10, .flags = OP_SAVES_OUTPUT},
+     .shape = shape_loss, .cost = COST_INPUTWISE, .flops = 10, .flags = OP_SAVES_OUTPUT, .outputs = 2},
     {.name = "NegativeLogLikelihoodLoss", .onnx = "NegativeLogLikelihoodLoss", .op_class = FT_CLASS_REDUCE,
      .shape = shape_loss, .cost = COST_INPUTWISE, .flops = 1},
 
     /* --- Sequences, strings and control: lists of tensors; shapes only from the file -------------------------- */
     {.name = "Sequence", .onnx = "SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SplitToSequence",
-     .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE},
-    {.name = "SequenceAt", .onnx = "SequenceAt ConcatFromSequence", .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE},
+     .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE, .flags = OP_OPEN_SHAPE},
+    {.name = "SequenceAt", .onnx = "SequenceAt ConcatFromSequence", .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE,
+     .flags = OP_OPEN_SHAPE},
     {.name = "SequenceLength", .onnx = "SequenceLength OptionalHasElement", .op_class = FT_CLASS_CONTROL,
      .shape = shape_size, .cost = COST_FREE, .flags = OP_NO_GRADIENT},
     {.name = "IfMerge", .onnx = "IfMerge", .kernel = "identity", VIEW(shape_same)},
@@ -446,9 +426,11 @@ const ft_opdef opdef_table[] = {
 
     /* --- Operators with operands specific to TFLite and TensorFlow -------------------------------------------- */
     {.name = "SplitAxisFirst", .tflite = "SPLIT", .tf = "Split", .kernel = "split", .op_class = FT_CLASS_MOVE,
-     .shape = shape_split_axis_first, .fold = fold_split_axis_first, .cost = COST_SLICE, .aux_inputs = BIT(0), .x = 1},
+     .shape = shape_split_axis_first, .fold = fold_split_axis_first, .cost = COST_SLICE, .aux_inputs = BIT(0),
+     .x = 1, .outputs = OUTPUTS_ANY},
     {.name = "SplitV", .tflite = "SPLIT_V", .tf = "SplitV", .kernel = "split", .op_class = FT_CLASS_MOVE,
-     .shape = shape_split_v, .fold = fold_split_v, .cost = COST_SLICE, .aux_inputs = BIT(1) | BIT(2)},
+     .shape = shape_split_v, .fold = fold_split_v, .cost = COST_SLICE, .aux_inputs = BIT(1) | BIT(2),
+     .outputs = OUTPUTS_ANY},
     {.name = "SliceBeginSize", .tflite = "SLICE", .tf = "Slice", .kernel = "split", .op_class = FT_CLASS_MOVE,
      .shape = shape_slice_size, .fold = fold_slice_size, .cost = COST_SLICE, .aux_inputs = ~1U},
     {.name = "StridedSlice", .tflite = "STRIDED_SLICE", .tf = "StridedSlice", .kernel = "split",
@@ -459,7 +441,7 @@ const ft_opdef opdef_table[] = {
     {.name = "Pack", .tflite = "PACK", .tf = "Pack", .kernel = "pack", .op_class = FT_CLASS_MOVE, .shape = shape_pack,
      .fold = fold_pack, .cost = COST_MOVE},
     {.name = "Unpack", .tflite = "UNPACK", .tf = "Unpack", .op_class = FT_CLASS_MOVE, .shape = shape_unpack,
-     .fold = fold_unpack, .cost = COST_SLICE},
+     .fold = fold_unpack, .cost = COST_SLICE, .outputs = OUTPUTS_ANY},
     {.name = "PadPairs", .tflite = "PAD PADV2 MIRROR_PAD", .tf = "Pad PadV2 MirrorPad", .kernel = "pad",
      .op_class = FT_CLASS_MOVE, .shape = shape_pad_pairs, .cost = COST_MOVE, .aux_inputs = ~1U},
     {.name = "SpaceToBatchND", .tflite = "SPACE_TO_BATCH_ND", .tf = "SpaceToBatchND", .op_class = FT_CLASS_MOVE,
@@ -467,7 +449,8 @@ const ft_opdef opdef_table[] = {
     {.name = "BatchToSpaceND", .tflite = "BATCH_TO_SPACE_ND", .tf = "BatchToSpaceND", .op_class = FT_CLASS_MOVE,
      .shape = shape_batch_to_space, .cost = COST_MOVE, .aux_inputs = ~1U},
     {.name = "ResizeBilinear", .tflite = "RESIZE_BILINEAR", .tf = "ResizeBilinear", .kernel = "resize",
-     .op_class = FT_CLASS_MOVE, .shape = shape_resize_size, .cost = COST_ELEMENTWISE, .flops = 11, .aux_inputs = BIT(1)},
+     .op_class = FT_CLASS_MOVE, .shape = shape_resize_size, .cost = COST_ELEMENTWISE, .flops = 11,
+     .aux_inputs = BIT(1)},
     {.name = "ResizeNearest", .tflite = "RESIZE_NEAREST_NEIGHBOR", .tf = "ResizeNearestNeighbor", .kernel = "resize",
      .op_class = FT_CLASS_MOVE, .shape = shape_resize_size, .cost = COST_MOVE, .aux_inputs = BIT(1)},
     {.name = "Reverse", .tflite = "REVERSE_V2", .tf = "ReverseV2", .op_class = FT_CLASS_MOVE, .shape = shape_same,
@@ -484,19 +467,19 @@ const ft_opdef opdef_table[] = {
     {.name = "EmbeddingLookup", .tflite = "EMBEDDING_LOOKUP", .op_class = FT_CLASS_MOVE, .shape = shape_embedding,
      .cost = COST_SLICE, .x = 1},
     {.name = "HashtableLookup", .tflite = "HASHTABLE_LOOKUP", .op_class = FT_CLASS_MOVE,
-     .shape = shape_hashtable_lookup, .cost = COST_SLICE, .flags = OP_NO_GRADIENT, .x = 2},
+     .shape = shape_hashtable_lookup, .cost = COST_SLICE, .flags = OP_NO_GRADIENT, .x = 2, .outputs = 2},
     {.name = "EmbeddingLookupSparse", .tflite = "EMBEDDING_LOOKUP_SPARSE CONCAT_EMBEDDINGS",
-     .op_class = FT_CLASS_MOVE, .cost = COST_SLICE},
+     .op_class = FT_CLASS_MOVE, .cost = COST_SLICE, .flags = OP_OPEN_SHAPE},
     {.name = "LshProjection", .tflite = "LSH_PROJECTION", .op_class = FT_CLASS_SELECT, .cost = COST_MOVE,
-     .flags = OP_NO_GRADIENT},
+     .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT},
     {.name = "SkipGram", .tflite = "SKIP_GRAM", .op_class = FT_CLASS_SELECT, .cost = COST_MOVE,
-     .flags = OP_NO_GRADIENT},
+     .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT},
     {.name = "UnidirectionalSequenceLSTM", .tflite = "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM", .kernel = "lstm",
      .op_class = FT_CLASS_RECURRENT, .shape = shape_lstm, .cost = COST_RECURRENT, .flops = 4,
      .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT},
     {.name = "BidirectionalSequenceLSTM", .tflite = "BIDIRECTIONAL_SEQUENCE_LSTM", .kernel = "lstm",
      .op_class = FT_CLASS_RECURRENT, .shape = shape_bidirectional_lstm, .cost = COST_RECURRENT, .flops = 4,
-     .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT},
+     .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT, .outputs = 2},
     {.name = "SequenceRNN", .tflite = "RNN UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_RNN", .kernel = "rnn",
      .op_class = FT_CLASS_RECURRENT, .shape = shape_rnn, .cost = COST_RECURRENT, .flops = 1,
      .flags = OP_SAVES_INPUTS | OP_SAVES_OUTPUT},
@@ -506,10 +489,11 @@ const ft_opdef opdef_table[] = {
     {.name = "DetectionPostProcess",
      .tflite = "TFLite_Detection_PostProcess",
      .op_class = FT_CLASS_SELECT, .shape = shape_detections, .cost = COST_SORT, .flops = 16,
-     .flags = OP_NO_GRADIENT, .aux_inputs = BIT(2)},
+     .flags = OP_NO_GRADIENT, .aux_inputs = BIT(2), .outputs = 4},
     {.name = "NonMaxSuppressionLimit", .tflite = "NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5",
      .tf = "NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5", .op_class = FT_CLASS_SELECT,
-     .shape = shape_nms_limit, .cost = COST_SORT, .flops = 16, .flags = OP_NO_GRADIENT, .aux_inputs = ~3U},
+     .shape = shape_nms_limit, .cost = COST_SORT, .flops = 16, .flags = OP_NO_GRADIENT, .aux_inputs = ~3U,
+     .outputs = 3},
     {.name = "SparseToDense", .tflite = "SPARSE_TO_DENSE", .tf = "SparseToDense", .op_class = FT_CLASS_MOVE,
      .shape = shape_sparse_to_dense, .cost = COST_MOVE, .aux_inputs = BIT(1)},
     {.name = "Densify", .tflite = "DENSIFY", .op_class = FT_CLASS_MOVE, .shape = shape_same, .cost = COST_MOVE},
@@ -537,15 +521,15 @@ const ft_opdef opdef_table[] = {
     {.name = "DynamicUpdateSlice", .tflite = "DYNAMIC_UPDATE_SLICE STABLEHLO_DYNAMIC_UPDATE_SLICE",
      .op_class = FT_CLASS_MOVE, .shape = shape_same, .cost = COST_MOVE, .flags = OP_INPLACE, .aux_inputs = ~3U},
     {.name = "Variable", .tflite = "VAR_HANDLE HASHTABLE", .tf = "VarHandleOp HashTableV2",
-     .op_class = FT_CLASS_CONTROL, .cost = COST_FREE, .flags = OP_NO_GRADIENT | OP_RANDOM},
+     .op_class = FT_CLASS_CONTROL, .cost = COST_FREE, .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT | OP_RANDOM},
     {.name = "ReadVariable", .tflite = "READ_VARIABLE", .tf = "ReadVariableOp", .op_class = FT_CLASS_CONTROL,
-     .cost = COST_FREE, .flags = OP_RANDOM},
+     .cost = COST_FREE, .flags = OP_OPEN_SHAPE | OP_RANDOM},
     {.name = "AssignVariable", .tflite = "ASSIGN_VARIABLE HASHTABLE_IMPORT", .tf = "AssignVariableOp",
-     .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE, .flags = OP_NO_GRADIENT},
+     .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE, .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT},
     {.name = "HashtableFind", .tflite = "HASHTABLE_FIND", .tf = "LookupTableFindV2", .op_class = FT_CLASS_SELECT,
      .shape = shape_like_second, .cost = COST_MOVE, .flags = OP_NO_GRADIENT | OP_RANDOM, .x = 1},
     {.name = "HashtableSize", .tflite = "HASHTABLE_SIZE", .op_class = FT_CLASS_CONTROL, .cost = COST_FREE,
-     .flags = OP_NO_GRADIENT | OP_RANDOM},
+     .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT | OP_RANDOM},
     {.name = "LoopCarry", .tflite = "LOOP_CARRY", .op_class = FT_CLASS_CONTROL, .shape = shape_same,
      .cost = COST_FREE, .flags = OP_VIEW | OP_RANDOM},
 
@@ -553,27 +537,27 @@ const ft_opdef opdef_table[] = {
     {.name = "HloDotGeneral", .tflite = "STABLEHLO_DOT_GENERAL", .kernel = "matmul", .op_class = FT_CLASS_MATMUL,
      .shape = shape_einsum, .cost = COST_EINSUM, .flags = OP_SAVES_INPUTS},
     {.name = "HloConvolution", .tflite = "STABLEHLO_CONVOLUTION", .kernel = "conv", .op_class = FT_CLASS_CONV,
-     .cost = COST_CONV, .flags = OP_SAVES_INPUTS, .layout = WEIGHT_HWIO},
+     .cost = COST_CONV, .flags = OP_OPEN_SHAPE | OP_SAVES_INPUTS, .layout = WEIGHT_HWIO},
     {.name = "HloCompare", .tflite = "STABLEHLO_COMPARE", .op_class = FT_CLASS_ELEMENTWISE, .shape = shape_compare,
      .cost = COST_ELEMENTWISE, .flops = 1, .flags = OP_NO_GRADIENT},
     {.name = "HloClamp", .tflite = "STABLEHLO_CLAMP", .op_class = FT_CLASS_ACTIVATION, .shape = shape_like_second,
      .cost = COST_ELEMENTWISE, .flops = 2, .flags = OP_SAVES_INPUTS, .x = 1},
     {.name = "HloMove", .tflite = "STABLEHLO_BROADCAST_IN_DIM STABLEHLO_PAD", .op_class = FT_CLASS_MOVE,
-     .cost = COST_MOVE, .aux_inputs = BIT(1)},
+     .cost = COST_MOVE, .aux_inputs = BIT(1), .flags = OP_OPEN_SHAPE},
     {.name = "HloSlice", .tflite = "STABLEHLO_SLICE STABLEHLO_DYNAMIC_SLICE STABLEHLO_GATHER",
-     .op_class = FT_CLASS_MOVE, .cost = COST_SLICE, .aux_inputs = ~1U},
+     .op_class = FT_CLASS_MOVE, .cost = COST_SLICE, .aux_inputs = ~1U, .flags = OP_OPEN_SHAPE},
     {.name = "HloScatter", .tflite = "STABLEHLO_SCATTER", .op_class = FT_CLASS_MOVE, .shape = shape_same,
      .cost = COST_MOVE, .aux_inputs = BIT(1)},
     {.name = "HloReduce", .tflite = "STABLEHLO_REDUCE", .op_class = FT_CLASS_REDUCE, .cost = COST_INPUTWISE,
-     .flops = 1, .aux_inputs = ~1U},
+     .flops = 1, .aux_inputs = ~1U, .flags = OP_OPEN_SHAPE},
     {.name = "HloReduceWindow", .tflite = "STABLEHLO_REDUCE_WINDOW REDUCE_WINDOW", .op_class = FT_CLASS_POOL,
-     .cost = COST_INPUTWISE, .flops = 1, .aux_inputs = ~1U},
-    {.name = "HloSort", .tflite = "STABLEHLO_SORT", .op_class = FT_CLASS_SELECT, .shape = shape_same,
-     .cost = COST_SORT, .flops = 1, .flags = OP_SAVES_INDEX},
+     .cost = COST_INPUTWISE, .flops = 1, .aux_inputs = ~1U, .flags = OP_OPEN_SHAPE},
+    {.name = "HloSort", .tflite = "STABLEHLO_SORT", .op_class = FT_CLASS_SELECT, .shape = shape_each,
+     .cost = COST_SORT, .flops = 1, .flags = OP_SAVES_INDEX, .outputs = OUTPUTS_ANY},
     {.name = "HloIota", .tflite = "STABLEHLO_IOTA", .op_class = FT_CLASS_SHAPE, .cost = COST_MOVE,
-     .flags = OP_NO_GRADIENT},
+     .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT},
     {.name = "HloRandom", .tflite = "STABLEHLO_RNG_BIT_GENERATOR", .op_class = FT_CLASS_SHAPE,
-     .cost = COST_ELEMENTWISE, .flops = 8, .flags = OP_NO_GRADIENT | OP_RANDOM},
+     .cost = COST_ELEMENTWISE, .flops = 8, .flags = OP_OPEN_SHAPE | OP_NO_GRADIENT | OP_RANDOM},
     {.name = "HloCbrt", .tflite = "STABLEHLO_CBRT", .op_class = FT_CLASS_ELEMENTWISE, .shape = shape_same,
      .cost = COST_ELEMENTWISE, .flops = 4, .flags = OP_INPLACE | OP_SAVES_OUTPUT},
 };

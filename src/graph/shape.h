@@ -23,8 +23,14 @@ shape_rule shape_conv, shape_conv_transpose, shape_pool, shape_max_unpool, shape
 
 /* shape_layers.c */
 shape_rule shape_matmul, shape_fully_connected, shape_batch_norm, shape_layer_norm, shape_loss, shape_det,
-    shape_recurrent, shape_attention, shape_einsum, shape_resize, shape_roi_align, shape_grid_sample, shape_dft,
-    shape_window, shape_stft;
+    shape_recurrent, shape_einsum, shape_resize, shape_roi_align, shape_grid_sample, shape_dft, shape_window,
+    shape_stft;
+
+/* shape_contrib.c */
+shape_rule shape_attention, shape_linear_attention, shape_delta_net, shape_gates, shape_gemma_rotary,
+    shape_position_bias, shape_gated_position_bias, shape_remove_padding, shape_restore_padding, shape_skip_norm,
+    shape_skip_group_norm, shape_embed_norm, shape_packed_product, shape_causal_conv, shape_split_gelu,
+    shape_bitmask_dropout, shape_mul_integer, shape_int8, shape_gather_quantized, shape_crop_resize;
 
 /* shape_move.c */
 shape_rule shape_reshape, shape_flatten, shape_transpose, shape_squeeze, shape_unsqueeze, shape_concat, shape_split,
@@ -40,7 +46,7 @@ shape_rule shape_split_axis_first, shape_split_v, shape_slice_size, shape_stride
     shape_gather_batch, shape_embedding, shape_hashtable_lookup, shape_one_hot_depth, shape_fill, shape_scatter_shape,
     shape_sparse_to_dense, shape_broadcast_args, shape_resize_size, shape_pad_pairs, shape_space_to_batch,
     shape_batch_to_space, shape_dilate, shape_lstm, shape_bidirectional_lstm, shape_rnn, shape_svdf, shape_nms_limit,
-    shape_detections, shape_matrix_diag, shape_segment, shape_rfft2d, shape_like_second;
+    shape_detections, shape_matrix_diag, shape_segment, shape_rfft2d, shape_like_second, shape_each;
 
 /* fold.c */
 fold_rule fold_copy, fold_shape, fold_size, fold_gather, fold_concat, fold_slice, fold_split, fold_range, fold_fill,

@@ -14,6 +14,7 @@ static ft_status broadcast(infer *in, uint32_t first, ft_tensor *all, bool *is_k
     *all = *x;
     for (uint32_t i = first + 1; i < in->op->input_count; i++) {
         const ft_tensor *y = input_known(in, i);
+        if (i < 32 && (in->op->def->aux_inputs >> i & 1) != 0) continue; /* scales, zero points */
         if (y == NULL) {
             if (input_at(in, i) != NULL) return FT_OK;
             continue;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/geometry.h"
 #include "graph/shape.h"
 
 /* --- Products ------------------------------------------------------------------------------------------------ */
@@ -15,15 +16,9 @@ static bool is_set(const ft_op *op, const char *a, const char *b, const char *c)
 ft_status shape_matmul(infer *in) {
     const ft_tensor *a = input_known(in, 0), *b = input_known(in, in->op->def->w != 0 ? in->op->def->w : 1);
     if (a == NULL) return FT_OK;
-    int64_t packed = op_attr_int(in->op, "N", 0); /* MatMulNBits packs its weights in blocks */
-    if (packed > 0 && a->rank > 0) {
-        ft_tensor y = *a;
-        y.dims[y.rank - 1] = packed;
-        return shape_set_like(in, 0, &y);
-    }
     if (b == NULL) return FT_OK;
     if (a->rank < 1 || b->rank < 1) return shape_fail_mismatch(in, a, b);
-    ft_tensor left = *a, right = *b, y;
+    ft_tensor left = matmul_operand(in->op, a, "transBatchA"), right = matmul_operand(in->op, b, "transBatchB"), y;
     bool drops_row = a->rank == 1, drops_column = b->rank == 1;
     if (drops_row) left = (ft_tensor){.rank = 2, .dims = {1, a->dims[0]}};
     if (drops_column) right = (ft_tensor){.rank = 2, .dims = {b->dims[0], 1}};
@@ -201,19 +196,6 @@ ft_status shape_recurrent(infer *in) {
     FT_TRY(shape_set(in, 0, x->dtype, all[is_batch_first], 4));
     FT_TRY(shape_set(in, 1, x->dtype, last[is_batch_first], 3));
     return shape_set(in, 2, x->dtype, last[is_batch_first], 3);
-}
-
-/* Query first. The width of the result is that of the values; where one matrix projects all three, a third of it. */
-ft_status shape_attention(infer *in) {
-    const ft_tensor *query = input_known(in, 0), *second = input_known(in, 1), *values = input_known(in, 2);
-    if (query == NULL || query->rank < 3) return FT_OK;
-    ft_tensor y = *query;
-    if (second != NULL && second->rank == 2)
-        y.dims[y.rank - 1] = second->dims[1] / 3;
-    else if (values != NULL && values->rank == query->rank && values->dims[0] == query->dims[0] &&
-             op_attr_int(in->op, "kv_num_heads", 0) == 0)
-        y.dims[y.rank - 1] = values->dims[values->rank - 1];
-    return shape_set_like(in, 0, &y);
 }
 
 /* --- Resampling ---------------------------------------------------------------------------------------------- */

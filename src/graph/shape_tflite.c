@@ -428,6 +428,15 @@ ft_status shape_rfft2d(infer *in) {
     return shape_set(in, 0, FT_COMPLEX64, y.dims, y.rank);
 }
 
+/* Each output is shaped like the input of the same index: STABLEHLO_SORT. */
+ft_status shape_each(infer *in) {
+    for (uint32_t i = 0; i < in->op->output_count; i++) {
+        const ft_tensor *x = input_known(in, i);
+        if (x != NULL) FT_TRY(shape_set_like(in, i, x));
+    }
+    return FT_OK;
+}
+
 /* Operators whose output is shaped like their second input: HASHTABLE_FIND, STABLEHLO_CLAMP. */
 ft_status shape_like_second(infer *in) {
     const ft_tensor *x = input_known(in, 1);

@@ -49,11 +49,11 @@ static bool window_count(const padding *b, const window *w, int32_t i, int32_t s
 }
 
 static int32_t channel_axis(const infer *in, int32_t rank) {
-    return in->graph->layout == FT_NCHW ? 1 : rank - 1;
+    return op_is_nhwc(in->graph, in->op) ? rank - 1 : 1;
 }
 
 static int32_t spatial_axis(const infer *in) {
-    return in->graph->layout == FT_NCHW ? 2 : 1;
+    return op_is_nhwc(in->graph, in->op) ? 1 : 2;
 }
 
 ft_status shape_conv(infer *in) {
@@ -162,9 +162,8 @@ ft_status shape_global_pool(infer *in) {
     const ft_tensor *x = input_known(in, 0);
     if (x == NULL) return FT_OK;
     ft_tensor y = *x;
-    bool is_last = op_attr_int(in->op, "channels_last", 0) != 0;
     for (int32_t i = 1; i < x->rank; i++) {
-        if (i != (is_last ? x->rank - 1 : channel_axis(in, x->rank))) y.dims[i] = 1;
+        if (i != channel_axis(in, x->rank)) y.dims[i] = 1;
     }
     return shape_set_like(in, 0, &y);
 }

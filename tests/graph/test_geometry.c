@@ -24,7 +24,7 @@ static const ft_opdef qlinear_conv = {
 static const ft_opdef matmul = {.name = "MatMul", .cost = COST_MATMUL};
 static const ft_opdef gemm = {.name = "Gemm", .cost = COST_MATMUL};
 static const ft_opdef dense = {.name = "FullyConnected", .cost = COST_MATMUL};
-static const ft_opdef packed = {.name = "MatMulNBits", .cost = COST_MATMUL, .aux_inputs = 0xfffc};
+static const ft_opdef packed = {.name = "MatMulNBits", .cost = COST_MATMUL, .aux_inputs = 0xfffc, .packed_inputs = 2};
 static const ft_opdef pool = {.name = "MaxPool", .cost = COST_POOL};
 
 static ft_graph *graph;

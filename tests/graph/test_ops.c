@@ -75,9 +75,13 @@ static void columns_are_as_listed(void **state) {
     assert_non_null(out);
     for (uint32_t i = 0; i < ft_opdef_count(); i++) {
         const ft_opdef *d = ft_opdef_at(i);
-        fprintf(out, "%s: %s, cost %d, flops %u, flags %x, auxiliary %x, x %u, w %u, layout %d\n", d->name,
+        fprintf(out, "%s: %s, cost %d, flops %u, flags %x, auxiliary %x, x %u, w %u, layout %d", d->name,
                 ft_op_class_name(d->op_class), (int)d->cost, (unsigned)d->flops, (unsigned)d->flags,
                 (unsigned)d->aux_inputs, (unsigned)d->x, (unsigned)d->w, (int)d->layout);
+        if (d->table_inputs != 0) fprintf(out, ", tables %x", (unsigned)d->table_inputs);
+        if (d->scale_inputs != 0) fprintf(out, ", scales %x", (unsigned)d->scale_inputs);
+        if (d->packed_inputs != 0) fprintf(out, ", packed %x", (unsigned)d->packed_inputs);
+        fprintf(out, d->outputs != 0 ? ", outputs %u\n" : "\n", (unsigned)d->outputs);
     }
     fclose(out);
     FILE *expected = fopen("tests/graph/operators.txt", "r"), *found = fopen(path, "r");

@@ -1,4 +1,4 @@
-/* test_shapes.c - shape and fold rules, one line of shapes.txt a case.
+/* test_shapes.c - shape and fold rules, one line of shapes.txt or shapes_contrib.txt a case.
  *
  *     FORMAT OPERATOR INPUTS... | ATTRIBUTES... | OUTPUTS...
  *
@@ -17,8 +17,9 @@
 #include <cmocka.h>
 
 #include "graph/graph.h"
+#include "graph/shape.h"
 
-enum { MAX_WORDS = 16 };
+enum { MAX_WORDS = 48 };
 
 /* "[1,2]" or "(7)": the numbers, as int64 or as double when one has a point. */
 static ft_value *parse_value(ft_graph *g, const char *text, int32_t *rank, int64_t *dims) {
@@ -197,23 +198,114 @@ static void check_line(const char *line) {
     ft_graph_free(g);
 }
 
-static void every_line_of_the_table(void **state) {
-    (void)state;
-    FILE *file = fopen("tests/graph/shapes.txt", "r");
-    assert_non_null(file);
-    char line[1024];
+/* --- Files of lines ------------------------------------------------------------------------------------------ */
+
+static const char *const files[] = {"tests/graph/shapes.txt", "tests/graph/shapes_contrib.txt"};
+
+static int each_line(void (*visit)(const char *line, void *context), void *context) {
     int cases = 0;
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0] == '\0' || line[0] == '#') continue;
-        check_line(line);
-        cases++;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        FILE *file = fopen(files[i], "r");
+        assert_non_null(file);
+        char line[1024];
+        while (fgets(line, sizeof line, file) != NULL) {
+            line[strcspn(line, "\n")] = '\0';
+            if (line[0] == '\0' || line[0] == '#') continue;
+            visit(line, context);
+            cases++;
+        }
+        fclose(file);
     }
-    fclose(file);
-    assert_true(cases > 150);
+    return cases;
+}
+
+static void check_visited(const char *line, void *context) {
+    (void)context;
+    check_line(line);
+}
+
+static void every_line_of_the_tables(void **state) {
+    (void)state;
+    assert_true(each_line(check_visited, NULL) > 300);
+}
+
+/* --- Every operator of the table ----------------------------------------------------------------------------- */
+
+typedef struct wanted_case {
+    const ft_opdef *def;
+    uint32_t outputs;
+    bool is_found;
+} wanted_case;
+
+/* Looks for a line of the operator in which all of its outputs have a shape. */
+static void look_at_line(const char *line, void *context) {
+    wanted_case *w = context;
+    char copy[1024], *words[MAX_WORDS];
+    snprintf(copy, sizeof copy, "%s", line);
+    char *bar = strchr(copy, '|'), *outputs = bar != NULL ? strchr(bar + 1, '|') : NULL;
+    assert_non_null(outputs);
+    *bar = '\0';
+    const char *format = strtok(copy, " "), *type = strtok(NULL, " ");
+    ft_format f = strcmp(format, "onnx") == 0 ? FT_FORMAT_ONNX
+                  : strcmp(format, "tf") == 0 ? FT_FORMAT_CG
+                                              : FT_FORMAT_TFLITE;
+    if (opdef_find(f, type) != w->def) return;
+    size_t count = split_words(outputs + 1, words), known = 0;
+    for (size_t i = 0; i < count; i++)
+        known += strcmp(words[i], "?") != 0 && strcmp(words[i], "-") != 0 && strcmp(words[i], "error") != 0;
+    if (known == count && count >= w->outputs) w->is_found = true;
+}
+
+/* Operators of one rule, with one output and operands of the same shape, need no line each. */
+static bool check_plain(const ft_opdef *def) {
+    bool is_same = def->shape == shape_same, is_compare = def->shape == shape_compare;
+    bool is_broadcast = def->shape == shape_broadcast;
+    if (def->outputs > 1 || !(is_same || is_compare || is_broadcast || def->shape == shape_reduce)) return false;
+    static const ft_format formats[] = {FT_FORMAT_ONNX, FT_FORMAT_TFLITE, FT_FORMAT_CG};
+    static const char *const names[] = {"onnx", "tflite", "tf"};
+    for (int i = 0; i < 3; i++) {
+        char list[512], line[256];
+        snprintf(list, sizeof list, "%s", ft_opdef_spellings(def, formats[i]));
+        for (char *type = list; *type != '\0';) {
+            size_t length = strcspn(type, " ");
+            const char *inputs = is_broadcast || is_compare ? "2x3x4 3x4" : "2x3x4";
+            snprintf(line, sizeof line, "%s %.*s %s | | %s", names[i], (int)length, type, inputs,
+                     def->shape == shape_reduce ? "1x1x1"
+                     : is_compare               ? "bool:2x3x4"
+                                                : "2x3x4");
+            check_line(line);
+            type += length;
+            while (*type == ' ') type++;
+        }
+    }
+    return true;
+}
+
+/* A graph collapses behind an output without a shape: so each operator has a case with all outputs it can have, or is
+ * marked as one whose shapes depend on data or are only in the file. */
+static void every_operator_gives_all_its_outputs_a_shape(void **state) {
+    (void)state;
+    int missing = 0;
+    for (uint32_t i = 0; i < ft_opdef_count(); i++) {
+        wanted_case w = {.def = ft_opdef_at(i), .outputs = ft_opdef_at(i)->outputs};
+        bool is_open = (w.def->flags & OP_OPEN_SHAPE) != 0;
+        if (w.def->shape == NULL && is_open) continue;
+        if (w.outputs == OUTPUTS_ANY) w.outputs = 2;
+        if (w.outputs == 0) w.outputs = 1;
+        if (w.def->shape == NULL)
+            print_error("%s has no shape rule and is not marked OP_OPEN_SHAPE\n", w.def->name);
+        else if (check_plain(w.def))
+            w.is_found = true;
+        else
+            each_line(look_at_line, &w);
+        if (!w.is_found) print_error("%s: no case with %u outputs that all have a shape\n", w.def->name, w.outputs);
+        missing += !w.is_found;
+    }
+    assert_int_equal(missing, 0);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_line_of_the_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_line_of_the_tables),
+                                       cmocka_unit_test(every_operator_gives_all_its_outputs_a_shape)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

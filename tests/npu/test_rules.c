@@ -14,8 +14,8 @@ static const char *const names[] = {
     NPU_RULE_LIST(NAME)};
 
 static const ft_opdef *def_of(const char *name) {
-    for (uint32_t i = 0; i < opdef_table_count; i++) {
-        if (strcmp(opdef_table[i].name, name) == 0) return &opdef_table[i];
+    for (uint32_t i = 0; i < ft_opdef_count(); i++) {
+        if (strcmp(ft_opdef_at(i)->name, name) == 0) return ft_opdef_at(i);
     }
     return NULL;
 }
@@ -39,7 +39,7 @@ static void rules_are_as_many_as_operators_that_have_one(void **state) {
     (void)state;
     npu_rule_cache cache = {{NULL}, {NULL}};
     uint32_t found = 0;
-    for (uint32_t i = 0; i < opdef_table_count; i++) found += npu_rule_find(&opdef_table[i], &cache) != NULL;
+    for (uint32_t i = 0; i < ft_opdef_count(); i++) found += npu_rule_find(ft_opdef_at(i), &cache) != NULL;
     assert_int_equal(found, NPU_OP_COUNT);
     assert_null(npu_rule_find(def_of("Conv3D"), &cache));
 }

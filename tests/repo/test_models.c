@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 typedef struct counted {
-    uint64_t params, macs, buffers;
+    uint64_t params, macs, buffers, weight_bytes;
     bool is_scaled;
     double coverage_ratio;
 } counted;
@@ -41,6 +41,7 @@ static counted count(const char *name, const ft_binding *binding) {
     counted c = {.params = cost.total.params,
                  .macs = cost.total.forward.macs,
                  .buffers = cost.buffers,
+                 .weight_bytes = cost.weight_bytes,
                  .is_scaled = ft_graph_is_scaled(bound),
                  .coverage_ratio = cost.coverage_ratio};
     ft_cost_free(&cost);
@@ -86,6 +87,42 @@ static void bert_base_counts(void **state) {
     assert_int_equal(c.macs, 2 * (12 * layer + 768 * 768));
 }
 
+/* Llama 3.2 1B in 4 bits: 16 layers of width 2048, 32 heads on 8 key heads of 64, inner width 8192, 128,256 words. */
+static void llama_counts(void **state) {
+    (void)state;
+    ft_shape_binding one[] = {{.name = "sequence", .rank = 1, .dims = {1}},
+                              {.name = "past_sequence", .rank = 1, .dims = {511}},
+                              {.name = "total_sequence", .rank = 1, .dims = {512}}};
+    counted c = count("llama_1b_int4", &(ft_binding){.batch = 1, .shapes = one, .shape_count = 3});
+    uint64_t linear = UINT64_C(2) * 2048 * 2048 + UINT64_C(2) * 2048 * 512 + UINT64_C(3) * 2048 * 8192;
+    uint64_t attention = UINT64_C(2) * 512 * 2048, words = UINT64_C(128256) * 2048;
+    assert_int_equal(c.macs, 16 * (linear + attention) + words); /* 1.27 G a token */
+    assert_int_equal(c.macs, 1269301248);
+    assert_int_equal(c.params, 16 * linear + 2 * words + 33 * 2048); /* embedding and output, 33 norms */
+    assert_int_equal(c.buffers, 2 * 131072 * 32);                    /* angles of 131,072 positions */
+    /* 4 bits a weight, a float16 scale and 4 bits of zero point for each 32; the rest in float16. */
+    uint64_t packed = 16 * linear + words;
+    assert_int_equal(c.weight_bytes, packed / 2 + packed / 32 * 2 + packed / 64 + 2 * (words + 33 * 2048 + c.buffers));
+    assert_true(c.coverage_ratio == 1.0);
+    /* A prompt of 512 tokens at batch 2: everything but the scores 1024 times. */
+    ft_shape_binding prompt[] = {{.name = "sequence", .rank = 1, .dims = {512}},
+                                 {.name = "past_sequence", .rank = 1, .dims = {0}},
+                                 {.name = "total_sequence", .rank = 1, .dims = {512}}};
+    c = count("llama_1b_int4", &(ft_binding){.batch = 2, .shapes = prompt, .shape_count = 3});
+    assert_int_equal(c.macs, 1024 * (16 * (linear + attention) + words));
+}
+
+/* The same network as bert_base without its pooler, in fused operators. */
+static void bert_optimized_counts(void **state) {
+    (void)state;
+    ft_shape_binding sequence = {.name = "sequence", .rank = 1, .dims = {128}};
+    counted c = count("bert_optimized", &(ft_binding){.batch = 2, .shapes = &sequence, .shape_count = 1});
+    uint64_t layer = UINT64_C(4) * 128 * 768 * 768 + UINT64_C(2) * 128 * 768 * 3072 + UINT64_C(2) * 128 * 128 * 768;
+    assert_int_equal(c.macs, 2 * 12 * layer);
+    assert_int_equal(c.params, 109482240 - 768 * 768 - 768);
+    assert_true(c.coverage_ratio == 1.0);
+}
+
 static void lstm_counts(void **state) {
     (void)state;
     ft_shape_binding tokens = {.name = "tokens", .rank = 2, .dims = {10, 1}};
@@ -122,6 +159,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resnet50_counts),       cmocka_unit_test(mobilenet_v2_counts),
         cmocka_unit_test(vit_base_counts),       cmocka_unit_test(bert_base_counts),
+        cmocka_unit_test(llama_counts),          cmocka_unit_test(bert_optimized_counts),
         cmocka_unit_test(lstm_counts),           cmocka_unit_test(detector_is_covered),
         cmocka_unit_test(fixed_batch_is_scaled), cmocka_unit_test(unknown_operator_lowers_coverage),
     };
