@@ -200,7 +200,8 @@ FT_API const ft_attr *ft_op_attr(const ft_op *op, const char *name);
 /* --- Reading ------------------------------------------------------------------------------------------------- */
 
 /* A source is a file, or a folder with the tables of a CG data set, and returns its graphs one by one; most files hold
- * one. The format is detected from the content, not from the name; .gz files are unpacked. */
+ * one. The format is detected from the content, not from the name; .gz files are unpacked. "-" is the standard input;
+ * it and other pipes are read into memory, at most FT_MAX_UNPACKED_BYTES. */
 typedef struct ft_source ft_source;
 
 /* Reads only enough to detect the format. FT_ERR_FORMAT when it is not supported. */

@@ -1,4 +1,4 @@
-/* input.c - maps files, and inflates gzip with a limit on the output. */
+/* input.c - maps files, reads pipes, and inflates gzip with a limit on the output. */
 #include "base/input.h"
 
 #include <assert.h>
@@ -152,6 +152,52 @@ ft_status input_open(const char *path, uint64_t limit, input *in, ft_error *erro
         munmap(in->mapping, in->mapping_size);
         in->mapping = NULL;
     }
+    if (status != FT_OK) input_close(in);
+    return status;
+}
+
+/* --- Pipes --------------------------------------------------------------------------------------------------- */
+
+/* Reads to the end. The buffer has room for one byte above the limit, which distinguishes a stream of `limit` bytes
+ * from a longer one. */
+static ft_status read_stream(int file, const char *name, uint64_t limit, input *in, ft_error *error) {
+    size_t capacity = 0;
+    for (;;) {
+        if (in->size == capacity && !grow(&in->unpacked, &capacity, limit + 1))
+            return capacity > limit ? ft_fail(error, FT_ERR_LIMIT, "%s: has more than %llu bytes; save it to a file",
+                                              name, (unsigned long long)limit)
+                                    : FT_NOMEM(error);
+        ssize_t count = read(file, in->unpacked + in->size, capacity - in->size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return ft_fail(error, FT_ERR_IO, "%s: %s", name, strerror(errno));
+        if (count == 0) break;
+        in->size += (size_t)count;
+    }
+    if (in->size == 0) return ft_fail(error, FT_ERR_FORMAT, "%s: is empty", name);
+    in->bytes = in->unpacked;
+    return FT_OK;
+}
+
+static ft_status unpack_stream(const char *name, uint64_t limit, input *in, ft_error *error) {
+    if (!is_gzip(in->bytes, in->size)) return FT_OK;
+    uint8_t *packed = in->unpacked;
+    in->unpacked = NULL;
+    ft_status status = gunzip(packed, in->size, name, limit, in, error);
+    free(packed);
+    return status;
+}
+
+ft_status input_open_stream(const char *path, uint64_t limit, input *in, bool *is_stream, ft_error *error) {
+    bool is_standard = strcmp(path, "-") == 0;
+    struct stat info;
+    *is_stream = is_standard || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+    if (!*is_stream) return input_open(path, limit, in, error);
+    *in = (input){0};
+    int file = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
+    ft_status status = read_stream(file, path, limit, in, error);
+    close(file);
+    if (status == FT_OK) status = unpack_stream(path, limit, in, error);
     if (status != FT_OK) input_close(in);
     return status;
 }

@@ -19,6 +19,7 @@ struct ft_source {
     cg_set *set; /* or, when NULL: */
     const reader *reader;
     input bytes;
+    bool is_stream; /* a pipe: no files are beside it */
     bool is_read;
 };
 
@@ -48,8 +49,8 @@ static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *n
     }
     if (cg_matches(bytes, size))
         return ft_fail(error, FT_ERR_FORMAT,
-                       "%s: one of the three tables of a CG data set; they must be named models.csv, nodes.csv and "
-                       "edges.csv (or .csv.gz) and be in one folder",
+                       "%s: one of the three tables of a CG data set, which are read together; give the folder with "
+                       "models.csv, nodes.csv and edges.csv (or .csv.gz)",
                        name);
     return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell list formats' lists them",
                    name);
@@ -68,7 +69,7 @@ static ft_status find_reader(const input *in, const char *name, const reader **f
 
 static ft_status open_path(ft_source *source, ft_error *error) {
     if (cg_matches_path(source->path)) return cg_open(source->path, &source->set, error);
-    FT_TRY(input_open(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, error));
+    FT_TRY(input_open_stream(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, &source->is_stream, error));
     return find_reader(&source->bytes, source->path, &source->reader, error);
 }
 
@@ -94,7 +95,7 @@ ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
         return FT_OK;
     }
     source->is_read = true;
-    read_origin origin = {.path = source->path, .is_on_disk = true};
+    read_origin origin = {.path = source->path, .is_on_disk = !source->is_stream};
     return source->reader->read(source->bytes.bytes, source->bytes.size, &origin, graph, error);
 }
 

@@ -203,6 +203,40 @@ static void test_what_cannot_be_opened(void **state) {
     assert_non_null(strstr(error.message, "Permission denied"));
 }
 
+/* Pipes are read to their end, plain and packed; the limit holds for both. */
+static void test_streams(void **state) {
+    (void)state;
+    buf packed = {0};
+    pack(&packed, "through a pipe", 14);
+    for (int is_packed = 0; is_packed < 2; is_packed++) {
+        const void *bytes = is_packed ? (const void *)packed.data : "through a pipe";
+        size_t size = is_packed ? packed.length : 14;
+        for (uint64_t limit = 12; limit < 40; limit++) {
+            int ends[2];
+            char path[32];
+            assert_int_equal(pipe(ends), 0);
+            assert_int_equal(write(ends[1], bytes, size), (ssize_t)size);
+            close(ends[1]);
+            snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+            input in;
+            ft_error error;
+            bool is_stream = false;
+            ft_status status = input_open_stream(path, limit, &in, &is_stream, &error);
+            assert_true(is_stream);
+            assert_int_equal(status, limit >= size && limit >= 14 ? FT_OK : FT_ERR_LIMIT);
+            if (status == FT_OK) assert_int_equal(in.size, 14);
+            if (status == FT_OK) assert_memory_equal(in.bytes, "through a pipe", 14);
+            input_close(&in);
+            close(ends[0]);
+        }
+    }
+    buf_free(&packed);
+    input in;
+    bool is_stream = true;
+    assert_int_equal(input_open_stream("/no/such/file", plenty, &in, &is_stream, NULL), FT_ERR_IO);
+    assert_false(is_stream);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain_bytes_are_not_copied),
@@ -213,6 +247,7 @@ int main(void) {
         cmocka_unit_test(test_bomb),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_what_cannot_be_opened),
+        cmocka_unit_test(test_streams),
     };
     return cmocka_run_group_tests_name("base/input", tests, folder_enter, folder_leave);
 }
