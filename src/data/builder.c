@@ -1,6 +1,7 @@
 /* builder.c - writing of a new data set: graphs and rows as they come, the manifest at the end. */
 #include "data/builder.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,15 @@ uint32_t builder_metric(const builder *b, const char *name) {
         if (strcmp(b->metrics[i], name) == 0) return i;
     }
     return FT_NONE;
+}
+
+uint32_t builder_metric_count(const builder *b) {
+    return b->metric_count;
+}
+
+const char *builder_metric_name(const builder *b, uint32_t index) {
+    assert(index < b->metric_count);
+    return b->metrics[index];
 }
 
 ft_status builder_add_record(builder *b, const ft_record *record, builder_outcome *outcome, ft_error *error) {

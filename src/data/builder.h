@@ -26,6 +26,8 @@ typedef enum builder_outcome {
 
 /* The index of a metric; FT_NONE when the data set does not have it. */
 uint32_t builder_metric(const builder *b, const char *name);
+uint32_t builder_metric_count(const builder *b);
+const char *builder_metric_name(const builder *b, uint32_t index);
 /* record->metrics has a value for each metric of the builder. The device is given by its canonical name. */
 ft_status builder_add_record(builder *b, const ft_record *record, builder_outcome *outcome, ft_error *error);
 

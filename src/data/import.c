@@ -97,9 +97,23 @@ static bool filter_rejects(import_job *job, const builder *b, const ft_record *r
     return import_filter_rejects(job, record->metrics[time], noise);
 }
 
+/* A value that the metric cannot have is an error and not skipped: its source is likely to be in another unit. */
+static ft_status check_values(const import_job *job, const builder *b, const ft_record *record, const char *where) {
+    for (uint32_t i = 0; i < builder_metric_count(b); i++) {
+        const char *name = builder_metric_name(b, i);
+        metric_range range = metric_range_of(name);
+        double value = record->metrics[i];
+        if (isnan(value) || (value >= range.min && value <= range.max)) continue;
+        return ft_fail(job->error, FT_ERR_DAMAGED, "%s: %s is %g; expected %s%s", where, name, value, range.text,
+                       strcmp(name, "time_us") == 0 ? " (--min-time and --max-time leave out such measurements)" : "");
+    }
+    return FT_OK;
+}
+
 ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where) {
     builder_outcome outcome;
     if (filter_rejects(job, b, record)) return FT_OK;
+    FT_TRY(check_values(job, b, record, where));
     FT_TRY(builder_add_record(b, record, &outcome, job->error));
     switch (outcome) {
     case RECORD_ADDED:

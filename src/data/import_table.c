@@ -98,11 +98,10 @@ static ft_status read_header(table_import *t) {
     FT_TRY(csv_row(&t->rows, t->cells, MAX_TABLE_COLUMNS, &t->column_count, t->job->error));
     for (uint32_t i = 0; i < TABLE_COLUMNS; i++) t->columns[i] = FT_NONE;
     for (uint32_t i = 0; i < t->column_count; i++) FT_TRY(read_column(t, i, &t->cells[i]));
-    if (t->columns[TABLE_MODEL] == FT_NONE || t->columns[TABLE_DEVICE] == FT_NONE)
-        return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: expected the columns model and device",
-                       t->job->source);
     t->job->result->is_pool = t->metric_count == 0;
-    return FT_OK;
+    bool has_device = t->columns[TABLE_DEVICE] != FT_NONE || t->job->result->is_pool;
+    if (t->columns[TABLE_MODEL] != FT_NONE && has_device) return FT_OK;
+    return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: expected the columns model and device", t->job->source);
 }
 
 /* --- Models ------------------------------------------------------------------------------------------------------ */
@@ -220,7 +219,10 @@ static ft_status read_keywords(table_import *t, ft_record *r) {
     return FT_OK;
 }
 
+/* A pool of models that are not measured needs no device. */
 static ft_status read_device(table_import *t, ft_record *r) {
+    r->device = "";
+    if (t->job->result->is_pool && t->texts[TABLE_DEVICE][0] == '\0') return FT_OK;
     ft_status status = device_resolve(t->folder, t->texts[TABLE_DEVICE], &t->memory, &r->device, t->job->error);
     if (status != FT_OK)
         return ft_fail_prefix(t->job->error, status, "%s: line %llu: device", t->job->source,

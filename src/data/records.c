@@ -42,6 +42,19 @@ bool is_metric_name(const char *name) {
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
 }
 
+static bool ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+metric_range metric_range_of(const char *name) {
+    if (ends_in(name, "_std_us")) return (metric_range){1e-12, 1e12, "from 1e-12 to 1e12 us"};
+    if (ends_in(name, "_us")) return (metric_range){1e-3, 1e12, "from 0.001 to 1e12 us"};
+    if (ends_in(name, "_bytes")) return (metric_range){1, 0x1p60, "from 1 to 2^60 bytes"};
+    if (ends_in(name, "_ratio")) return (metric_range){1e-9, 1e6, "from 1e-9 to 1e6"};
+    return (metric_range){1e-12, 1e18, "from 1e-12 to 1e18"};
+}
+
 const char *record_key(const ft_record *r, char key[static HASH_TEXT]) {
     char bytes[4 * (MAX_CELL + 1) + 64];
     const char *const texts[] = {r->name, r->family, r->device, r->setting};
@@ -109,10 +122,13 @@ static ft_status read_text(parser *p, const csv_field *cell, const char *column,
     return FT_OK;
 }
 
+/* Models of a pool have no device. */
 static ft_status read_device(parser *p, const csv_field *cell, const char **device) {
     const char *name = NULL;
     uint32_t number;
     FT_TRY(read_text(p, cell, "device", &name));
+    *device = name;
+    if (name[0] == '\0') return FT_OK;
     if (!map_get(&p->devices, name, &number)) {
         const char *canonical;
         ft_status status = device_resolve(p->source->folder, name, p->memory, &canonical, p->error);
@@ -141,6 +157,8 @@ static ft_status read_metric(const parser *p, const csv_field *cell, const char 
     if (cell->length == 0) return FT_OK;
     if (!text_double(cell->text, cell->length, value) || *value <= 0)
         return bad_cell(p, column, cell, "a number above zero, or an empty cell");
+    metric_range range = metric_range_of(column);
+    if (*value < range.min || *value > range.max) return bad_cell(p, column, cell, range.text);
     return FT_OK;
 }
 
@@ -187,6 +205,8 @@ static ft_status read_row(parser *p, const csv_field *cells) {
     for (uint32_t i = 0; i < t->metric_count; i++)
         FT_TRY(read_metric(p, &cells[KEY_COLUMNS + i], t->metrics[i], &metrics[i]));
     r->metrics = metrics;
+    for (uint32_t i = 0; r->device[0] == '\0' && i < t->metric_count; i++)
+        if (!isnan(metrics[i])) return bad_cell(p, "device", &cells[COLUMN_DEVICE], "the name of the measured device");
     FT_TRY(check_unique(p, r));
     t->count++;
     return FT_OK;

@@ -29,6 +29,16 @@ enum {
 /* Whether the name ends in a unit, like "time_us". */
 bool is_metric_name(const char *name);
 
+/* Values that a metric can have, by its unit. Times are from 1 ns, a few clock cycles, to 1e12 us, which
+ * is 11 days for a single run; the others exclude unit mistakes and numbers whose products overflow. Deviations
+ * ("time_std_us") may be smaller. */
+typedef struct metric_range {
+    double min, max;
+    const char *text; /* "from 0.001 to 1e12 us" */
+} metric_range;
+
+metric_range metric_range_of(const char *name);
+
 const char *record_mode_name(ft_mode mode);
 bool record_mode_parse(const char *text, ft_mode *mode);
 

@@ -16,6 +16,7 @@
 #include "data/dataset.h"
 #include "data/fold.h"
 #include "data/networks.h"
+#include "data/split_small.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 
@@ -314,6 +315,17 @@ static ft_status keep_graphs_whole(const plan *p, uint8_t *parts, ft_error *erro
     return FT_OK;
 }
 
+/* Shares of a few graphs may leave a part empty by chance. */
+static void fill_small_parts(const plan *p, uint8_t *parts) {
+    small_split small = {.data = p->data, .is_by_name = p->kind == BY_NAME, .seed = p->seed, .parts = parts};
+    if (p->kind != BY_RANDOM && p->kind != BY_NAME && p->kind != BY_NOTHING) return;
+    bool is_all = p->kind == BY_NOTHING;
+    small.has_part[FT_PART_TRAIN] = is_all || p->shares[0] > 1e-9;
+    small.has_part[FT_PART_VALID] = is_all || p->shares[1] > 1e-9;
+    small.has_part[FT_PART_TEST] = !is_all && p->shares[0] + p->shares[1] < 1 - 1e-9;
+    small_split_fill(&small);
+}
+
 /* A sum of hashes: the same records in the same parts have the same hash in any order. */
 static ft_status hash_parts(const plan *p, ft_split *split, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
@@ -348,7 +360,7 @@ static ft_status check_parts(const plan *p, const ft_split *split, ft_error *err
                    split->spec, (unsigned long long)split->seed, ft_dataset_record_count(p->data), missing,
                    p->kind == BY_ORDER
                        ? ": no record has it in the column 'part'"
-                       : "; use another seed, other percentages or more data; with few records use --split all");
+                       : ": at least three different models are needed; measure more, or use other percentages");
 }
 
 static ft_status assign_parts(plan *p, ft_split *split, ft_error *error) {
@@ -361,6 +373,7 @@ static ft_status assign_parts(plan *p, ft_split *split, ft_error *error) {
     uint32_t count = ft_dataset_record_count(p->data);
     for (uint32_t i = 0; i < count; i++) split->parts[i] = (uint8_t)part_of(p, &records[i]);
     if (!p->is_shared) FT_TRY(keep_graphs_whole(p, split->parts, error));
+    fill_small_parts(p, split->parts);
     for (uint32_t i = 0; i < count; i++) split->counts[split->parts[i]]++;
     FT_TRY(hash_parts(p, split, error));
     return check_parts(p, split, error);

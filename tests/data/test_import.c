@@ -351,6 +351,52 @@ static void test_table_pool(void **state) {
     ft_dataset_free(data);
 }
 
+/* Nothing is measured, so no device is needed. */
+static void test_pool_without_devices(void **state) {
+    (void)state;
+    reports t = {0};
+    ft_import_result result;
+    write_onnx("a.onnx", "N,8");
+    write_onnx("b.onnx", "N,2,8");
+    write_text("t.csv", "model\na.onnx\nb.onnx\n");
+    expect_import("table", "t.csv", "set", &t, &result);
+    assert_true(result.is_pool);
+    assert_int_equal(result.records, 2);
+    ft_dataset *data = open_set("set");
+    assert_string_equal(ft_dataset_records(data)[0].device, "");
+    ft_dataset_free(data);
+}
+
+/* A value that no device can have is an error which names the line; a filter leaves it out instead. */
+static void test_impossible_values(void **state) {
+    (void)state;
+    static const char *const values[] = {"1e303", "1e-317", "1e13", "0.0009"};
+    static const ft_time_filter filters[] = {
+        {.max_time_us = 1e6}, {.min_time_us = 1}, {.max_time_us = 1e6}, {.min_time_us = 1}};
+    write_onnx("a.onnx", "N,8");
+    for (uint32_t i = 0; i < 4; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "model,device,time_us\na.onnx,cortex-a76,5\na.onnx,adreno-640,%s\n", values[i]);
+        write_text("t.csv", text);
+        expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "t.csv: line 3: time_us is ");
+        ft_import_result result;
+        ft_error error;
+        char folder[16];
+        snprintf(folder, sizeof folder, "set%u", i);
+        if (ft_import("table", "t.csv", folder, &(ft_import_options){.filter = filters[i]}, &result, &error) != FT_OK)
+            fail_msg("%s", error.message);
+        assert_int_equal(result.records, 1);
+        assert_int_equal(result.filtered, 1);
+    }
+    write_text("t.csv", "model,device,time_us,peak_bytes\na.onnx,cortex-a76,5,1e30\n");
+    expect_failure("table", "t.csv", false, FT_ERR_DAMAGED,
+                   "t.csv: line 2: peak_bytes is 1e+30; expected from 1 to 2^60");
+    write_cg("nets", "nets", 1);
+    write_text("nets/models.csv",
+               "family,index,name,num_nodes,num_edges,cortexA76cpu_tflite21_ms\nnets,0,a,3,2,1e300\n");
+    expect_failure("cg", "nets", false, FT_ERR_DAMAGED, "model 'a'");
+}
+
 static void test_table_skips(void **state) {
     (void)state;
     reports t = {0};
@@ -539,6 +585,8 @@ int main(void) {
         IN_FOLDER(test_table),
         IN_FOLDER(test_table_shapes),
         IN_FOLDER(test_table_pool),
+        IN_FOLDER(test_pool_without_devices),
+        IN_FOLDER(test_impossible_values),
         IN_FOLDER(test_table_skips),
         IN_FOLDER(test_table_errors),
         IN_FOLDER(test_table_device),

@@ -129,6 +129,11 @@ static void test_bad_cells(void **state) {
     expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,nan,\n", "time_us is 'nan'");
     expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,inf,\n", "time_us is 'inf'");
     expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,1,x\n", "peak_bytes is 'x'");
+    expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,1e303,\n",
+                 "t.csv: line 2: time_us is '1e303'; expected from 0.001 to 1e12 us");
+    expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,1e-317,\n", "time_us is '1e-317'");
+    expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,1,0.5\n", "expected from 1 to 2^60 bytes");
+    expect_error(HEADER ID ",n,f,,1,float32,infer,,,measured,1,\n", "line 2: device is ''; expected the name");
     expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,1\n", "line 2: has 11 fields");
     expect_error(HEADER ID ",\"n,f\n", "unclosed quote");
 }

@@ -428,6 +428,34 @@ static void wrong_specs(void **state) {
     ft_dataset_free(data);
 }
 
+/* Three models are enough for every part, whatever the seed; the order of the records does not matter, and percentages
+ * of zero stay empty. */
+static void small_sets_have_all_parts(void **state) {
+    (void)state;
+    static const char *const specs[] = {"random", "name", "random:60/20/20", "all"};
+    for (int count = 3; count <= 12; count++) {
+        char folder[16];
+        snprintf(folder, sizeof folder, "small%d", count);
+        builder *b = synth_begin(folder);
+        for (int i = 0; i < count; i++)
+            synth_add(b, &(synth_record){.network = i, .family = "f", .device = "adreno-640", .time_us = 1 + i});
+        ft_dataset *data = synth_end(b, folder);
+        for (uint64_t seed = 0; seed < 40; seed++) {
+            for (uint32_t s = 0; s < 4; s++) {
+                ft_split split;
+                ft_error error;
+                if (ft_split_make(data, specs[s], seed, &split, &error) != FT_OK) fail_msg("%s", error.message);
+                assert_true(split.counts[FT_PART_TRAIN] >= 1);
+                assert_true(split.counts[FT_PART_VALID] >= (count > 3 || s == 3 ? 2 : 1));
+                assert_int_equal(split.counts[FT_PART_TEST] >= 1, s != 3);
+                ft_split_free(&split);
+            }
+            refuses(data, "random:100/0/0", "part 'test'");
+        }
+        ft_dataset_free(data);
+    }
+}
+
 /* Published results name a split and a seed: the same records must be in the same parts in every version. */
 static void splits_are_the_same_in_every_version(void **state) {
     (void)state;
@@ -505,6 +533,7 @@ int main(void) {
         IN_FOLDER(dealt_folds_have_equal_sizes),
         IN_FOLDER(order_does_not_matter_with_deal),
         IN_FOLDER(all_of_it),
+        IN_FOLDER(small_sets_have_all_parts),
         IN_FOLDER(wrong_specs),
         IN_FOLDER(splits_are_the_same_in_every_version),
         cmocka_unit_test(parts_have_names),
