@@ -100,6 +100,7 @@ typedef struct ft_evaluation {
     uint32_t left_out;   /* requested records without a prediction: device or mode not supported, or not measured */
     uint32_t refused;    /* of these: supported device and mode, but rejected by the predictor */
     const char *refusal; /* the reason of the first rejection; NULL: none */
+    uint32_t adapted;    /* requested records of models that the predictor was adapted with: not evaluated */
     const struct ft_evaluation *next; /* of the next metric, freed with the first; NULL: none */
     void *owner;
 } ft_evaluation;
@@ -119,6 +120,7 @@ typedef struct ft_evaluate_options {
     uint32_t threads; /* 0: one per core; the result does not depend on it */
     ft_progress *progress;
     void *user;
+    bool with_adapted; /* also records of models that the predictor was adapted with; they are left out otherwise */
 } ft_evaluate_options;
 
 /* Predicts every record that has the metric and a supported device. It is an error when there is none. Several metrics

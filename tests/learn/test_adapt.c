@@ -374,16 +374,51 @@ static void test_splits(void **state) {
     ft_dataset_free(data);
 }
 
+/* Evaluations leave out the models that a predictor was adapted with, in any data set that has them, also those of an
+ * earlier adaptation. */
+static void test_learned_models_are_not_evaluated(void **state) {
+    (void)state;
+    fitted f = first("flops-mem", NULL);
+    ft_dataset *data = measured("adreno-640");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = 4, .threads = 1});
+    ft_adaptation_free(&a);
+    ft_predictor *once, *twice;
+    ft_evaluation e;
+    ft_error error;
+    ft_evaluate_options all = {.threads = 1, .with_adapted = true}, others = {.threads = 1};
+    const ft_adapt_options again = {.budget = 8, .seed = 5, .threads = 1};
+    assert_int_equal(ft_predictor_open("a.ftm", &once, &error), FT_OK);
+    assert_int_equal(ft_evaluate(once, data, &others, &e, &error), FT_OK);
+    assert_int_equal(e.case_count, NETWORKS - 4);
+    assert_int_equal(e.adapted, 4);
+    ft_evaluation_free(&e);
+    assert_int_equal(ft_evaluate(once, data, &all, &e, &error), FT_OK);
+    assert_int_equal(e.case_count, NETWORKS);
+    assert_int_equal(e.adapted, 0);
+    ft_evaluation_free(&e);
+    assert_int_equal(ft_adapt(once, data, &again, "b.ftm", &a, &error), FT_OK);
+    ft_adaptation_free(&a);
+    assert_int_equal(ft_predictor_open("b.ftm", &twice, &error), FT_OK);
+    assert_int_equal(ft_evaluate(twice, data, &others, &e, &error), FT_OK);
+    assert_true(e.adapted > 8 && e.adapted <= 12);
+    assert_int_equal(e.case_count + e.adapted, NETWORKS);
+    ft_evaluation_free(&e);
+    ft_predictor_free(twice);
+    ft_predictor_free(once);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
 static void test_quantiles_of_few(void **state) {
     (void)state;
-    adapt_score two[] = {{0.5, 1}, {1, 1}}, nine[9], twenty[20];
-    for (uint32_t i = 0; i < 9; i++) nine[i] = (adapt_score){i + 1, 2};
-    for (uint32_t i = 0; i < 20; i++) twenty[i] = (adapt_score){20 - i, 0.1};
-    assert_true(adapt_quantile(two, 2) > 5); /* t of one degree of freedom */
-    assert_true(adapt_quantile(nine, 9) == 9);
-    assert_true(adapt_quantile(twenty, 20) == 19);
-    for (uint32_t i = 0; i < 20; i++) twenty[i] = (adapt_score){i + 1, i < 10 ? 1 : 1e-6};
-    assert_true(adapt_quantile(twenty, 20) == 10); /* those that stand for nothing do not widen it */
+    interval_score two[] = {{0.5, 1}, {1, 1}}, nine[9], twenty[20];
+    for (uint32_t i = 0; i < 9; i++) nine[i] = (interval_score){i + 1, 2};
+    for (uint32_t i = 0; i < 20; i++) twenty[i] = (interval_score){20 - i, 0.1};
+    assert_true(interval_quantile(two, 2) > 5); /* t of one degree of freedom */
+    assert_true(interval_quantile(nine, 9) == 9);
+    assert_true(interval_quantile(twenty, 20) == 19);
+    for (uint32_t i = 0; i < 20; i++) twenty[i] = (interval_score){i + 1, i < 10 ? 1 : 1e-6};
+    assert_true(interval_quantile(twenty, 20) == 10); /* those that stand for nothing do not widen it */
 }
 
 static void test_documents(void **state) {
@@ -448,6 +483,7 @@ int main(void) {
         TEST(test_what_is_refused),
         TEST(test_names_that_clash),
         TEST(test_splits),
+        TEST(test_learned_models_are_not_evaluated),
         TEST(test_quantiles_of_few),
         TEST(test_documents),
         TEST(test_memory_runs_out),

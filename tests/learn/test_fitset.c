@@ -215,8 +215,17 @@ static void test_empty_parts(void **state) {
     assert_int_equal(fitset_make(data, &split, "joules", true, &f, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "it has time_us, peak_bytes"));
     for (uint32_t i = 62; i < 90; i++) parts[i] = FT_PART_UNUSED; /* one graph to validate with */
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_OK);
+    assert_true(f.set.valid.count > 0); /* it selects and calibrates */
+    assert_int_equal(f.calibration.counts[FT_PART_TEST], f.set.valid.count);
+    assert_int_equal(f.valid_count, f.set.valid.count);
+    fitset_calibrate_on_all(&f);
+    assert_int_equal(f.calibration.counts[FT_PART_TEST], f.set.valid.count + f.set.train.count);
+    fitset_free(&f);
+    for (uint32_t i = 0; i < RECORDS; i++)
+        if (parts[i] == FT_PART_VALID) parts[i] = FT_PART_UNUSED;
     assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "has 1 graph with time_us for validation"));
+    assert_non_null(strstr(error.message, "has no graph with time_us for validation"));
     memset(parts, FT_PART_TEST, sizeof parts);
     assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "no training record"));

@@ -81,18 +81,38 @@ static void calibration_enough_rows_stand_alone(void **state) {
     assert_true(fabs(q90[1] - 2.5) < 1e-12);
 }
 
-/* Up to 9 rows the rank ceil((n + 1) * 0.905) exceeds n: the largest score. Of 10 rows it is the tenth of ten, too; of
+/* Of 9 rows the rank ceil((n + 1) * 0.905) exceeds n: the largest score. Of 10 rows it is the tenth of ten, too; of
  * 20 rows the 20th, ceil(19.005), and of 21 the 20th, ceil(19.91). */
 static void calibration_of_few_rows_takes_the_largest(void **state) {
     (void)state;
     calibrate_row rows[21];
     ft_error error;
     for (uint32_t i = 0; i < 21; i++) rows[i] = make_row(0, 0.01 * (i + 1), 1);
-    for (uint32_t n = 1; n <= 21; n++) {
+    for (uint32_t n = 9; n <= 21; n++) {
         double q90, rank = n < 21 ? n : 20;
         if (n > 10 && n < 20) continue;
         assert_int_equal(calibrate(rows, n, 1, &q90, &error), FT_OK);
         assert_true(fabs(q90 - 0.01 * rank) < 1e-12);
+    }
+}
+
+/* The largest of a few scores covers too little: intervals from three to eight rows cover nine of ten new ones. */
+static void calibration_of_fewer_than_nine_covers(void **state) {
+    (void)state;
+    enum { DRAWS = 4000 };
+    rng r;
+    ft_error error;
+    rng_init(&r, 3, 0);
+    for (uint32_t n = 2; n <= 8; n++) {
+        uint32_t covered = 0;
+        for (uint32_t i = 0; i < DRAWS; i++) {
+            calibrate_row rows[8];
+            double q90;
+            for (uint32_t k = 0; k < n; k++) rows[k] = make_row(0, 0.1 * rng_normal(&r), 1);
+            assert_int_equal(calibrate(rows, n, 1, &q90, &error), FT_OK);
+            covered += fabs(0.1 * rng_normal(&r)) <= q90;
+        }
+        if (covered < 0.89 * DRAWS) fail_msg("%u rows: %u of %d", n, covered, DRAWS);
     }
 }
 
@@ -238,6 +258,7 @@ int main(void) {
         cmocka_unit_test(calibration_exact_predictions_keep_an_interval),
         cmocka_unit_test(calibration_enough_rows_stand_alone),
         cmocka_unit_test(calibration_of_few_rows_takes_the_largest),
+        cmocka_unit_test(calibration_of_fewer_than_nine_covers),
         cmocka_unit_test(calibration_bad_rows_are_refused),
         cmocka_unit_test(calibration_new_rows_are_covered),
         cmocka_unit_test(calibration_no_memory),

@@ -554,10 +554,16 @@ static void test_intervals_of_the_family(void **state) {
 
 static void test_too_little_data(void **state) {
     (void)state;
-    ft_dataset *data = toy_data_open("data", &(toy_data){.graph_count = 12});
+    ft_dataset *data = toy_data_open("two", &(toy_data){.graph_count = 2});
     ft_train_options options = usual();
     options.split = "random:80/10/10";
+    expect_failure(data, &options, FT_ERR_USAGE, "at least three different models are needed");
+    options.split = "random:90/0/10";
     expect_failure(data, &options, FT_ERR_USAGE, "for validation");
+    ft_dataset_free(data);
+    options.split = "random:80/10/10";
+    data = toy_data_open("three", &(toy_data){.graph_count = 3});
+    train_well(data, "run", &options);
     ft_dataset_free(data);
 }
 

@@ -97,7 +97,7 @@ static void test_files(void **state) {
         draw(labels);
         label_scale s = label_scale_fit(form, labels, COUNT), read;
         json_t *object = json_object();
-        label_scale_save(&s, object);
+        object = label_scale_save(&s, object);
         assert_int_equal(label_scale_load(object, form, &read, &error), FT_OK);
         assert_true(label_to_target(&s, 17) == label_to_target(&read, 17));
         json_object_set_new(object, "scale", json_real(0));

@@ -124,37 +124,36 @@ static ft_status join_adjustments(job *j) {
 
 static ft_status join_calibration(job *j) {
     const json_t *old = json_object_get(header_of(j, predictor_output(j->from)), "calibration");
-    j->calibration = json_is_object(old) ? json_deep_copy(old) : json_object();
+    j->calibration = json_is_object(old) ? json_clone(old) : json_object();
     if (j->calibration == NULL) return FT_NOMEM(j->error);
     for (uint32_t d = 0; d < j->rows.device_count; d++) {
         const ft_adapted_device *a = &j->results[d].about;
         if (j->results[d].adjusted == NULL && j->tuned == NULL) continue; /* a kept device keeps its intervals too */
         json_t *one = json_pack("{s:f, s:I}", "q90", fmin(a->q90, 1e3), "n", (json_int_t)a->records);
-        if (one == NULL || json_object_set_new(j->calibration, name_of(j, d), one) != 0) return FT_NOMEM(j->error);
+        if (!json_put(j->calibration, name_of(j, d), one)) return FT_NOMEM(j->error);
     }
     return FT_OK;
 }
 
-/* The units that were learned from, by graph id or task name: later evaluations on this data set leave them out. */
-static json_t *list_units(const job *j) {
+/* The units that were learned from, by graph id or task name, which evaluations leave out; those of an earlier
+ * adaptation of the same predictor come first. NULL when out of memory. */
+static json_t *list_units(const job *j, bool are_tasks) {
+    const json_t *old = json_object_get(json_object_get(j->header, "adapted"), are_tasks ? "tasks" : "graphs"), *item;
     json_t *list = json_array();
-    for (uint32_t i = 0; list != NULL && i < j->rows.model_count; i++) {
-        if (json_array_append_new(list, json_string(j->rows.units.names[j->rows.models[i]])) == 0) continue;
-        json_decref(list);
-        list = NULL;
-    }
+    size_t i;
+    json_array_foreach(old, i, item) list = json_list_with(list, json_incref((json_t *)(uintptr_t)item));
+    for (uint32_t m = 0; are_tasks == j->rows.units.are_tasks && m < j->rows.model_count; m++)
+        list = json_list_with(list, json_string(j->rows.units.names[j->rows.models[m]]));
     return list;
 }
 
 static json_t *list_methods(const job *j) {
     json_t *list = json_array();
-    for (uint32_t d = 0; list != NULL && d < j->rows.device_count; d++) {
+    for (uint32_t d = 0; d < j->rows.device_count; d++) {
         const ft_adapted_device *a = &j->results[d].about;
         json_t *one = json_pack("{s:s, s:s, s:s?, s:I, s:I}", "device", a->device, "method", a->method, "base", a->base,
                                 "models", (json_int_t)a->models, "measurements", (json_int_t)a->records);
-        if (json_array_append_new(list, one) == 0) continue;
-        json_decref(list);
-        list = NULL;
+        list = json_list_with(list, one);
     }
     return list;
 }
@@ -168,7 +167,7 @@ static ft_status keep_accuracy(job *j) {
     json_array_foreach(old, i, item) {
         const char *metric = json_string_value(json_object_get(item, "metric"));
         if (metric == NULL || strcmp(metric, ft_predictor_metric(j->from)) == 0 || j->metric_count == 1) continue;
-        if (json_array_append(j->accuracy, (json_t *)item) != 0) return FT_NOMEM(j->error);
+        if (!json_add(j->accuracy, json_incref((json_t *)item))) return FT_NOMEM(j->error);
     }
     return FT_OK;
 }
@@ -177,13 +176,20 @@ static ft_status describe(job *j) {
     const char *text = ft_predictor_header(j->from);
     char from[HASH_TEXT];
     hash_text(hash_bytes(text, strlen(text)), from);
-    json_t *methods = list_methods(j), *learned = list_units(j);
+    bool are_tasks = j->rows.units.are_tasks;
+    json_t *methods = list_methods(j), *learned = list_units(j, are_tasks), *others = list_units(j, !are_tasks);
     j->adapted = json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "from", from, "dataset", ft_dataset_hash(j->data), "seed",
                            (json_int_t)j->options->seed, "measurements", (json_int_t)j->rows.learned_count, "methods",
-                           methods, j->rows.units.are_tasks ? "tasks" : "graphs", learned);
-    if (j->adapted == NULL) return FT_NOMEM(j->error);
-    if (j->metric_count > 1 &&
-        json_object_set_new(j->adapted, "metric", json_string(ft_predictor_metric(j->from))) != 0)
+                           methods, are_tasks ? "tasks" : "graphs", learned);
+    if (j->adapted == NULL || others == NULL) {
+        json_decref(others);
+        return FT_NOMEM(j->error);
+    }
+    if (json_array_size(others) == 0)
+        json_decref(others);
+    else if (!json_put(j->adapted, are_tasks ? "graphs" : "tasks", others))
+        return FT_NOMEM(j->error);
+    if (j->metric_count > 1 && !json_put(j->adapted, "metric", json_string(ft_predictor_metric(j->from))))
         return FT_NOMEM(j->error);
     return keep_accuracy(j);
 }
@@ -247,7 +253,8 @@ static ft_status evaluate(job *j, const ft_predictor *predictor, double from, do
                                          .part = FT_PART_TEST,
                                          .threads = j->options->threads,
                                          .progress = show_range,
-                                         .user = &r};
+                                         .user = &r,
+                                         .with_adapted = true}; /* the same records before and after */
     ft_status status = ft_evaluate(predictor, j->data, &options, found, &reason);
     if (status == FT_OK) return FT_OK;
     if (status != FT_ERR_UNSUPPORTED) return ft_fail(j->error, status, "%s", reason.message);
@@ -270,7 +277,7 @@ static ft_status add_accuracy(job *j, const ft_evaluation *found) {
         json_t *one = json_pack("{s:s, s:s, s:s, s:s, s:I, s:f, s:f, s:f}", "part", "held out", "split", found->split,
                                 "device", s->device, "metric", s->metric, "n", (json_int_t)s->n, "mape", s->mape,
                                 "acc10", s->acc10, "coverage90", s->coverage90);
-        if (json_array_append_new(j->accuracy, one) != 0) return FT_NOMEM(j->error);
+        if (!json_add(j->accuracy, one)) return FT_NOMEM(j->error);
     }
     return FT_OK;
 }

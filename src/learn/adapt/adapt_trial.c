@@ -86,42 +86,14 @@ adapt_errors adapt_trial_plain(const adapt_trial *t) {
     return (adapt_errors){100 * sum / weights, 100 * sqrt(squares / weights)};
 }
 
-static int compare_scores(const void *a, const void *b) {
-    double x = ((const adapt_score *)a)->value, y = ((const adapt_score *)b)->value;
-    return (x > y) - (x < y);
-}
-
-double adapt_quantile(adapt_score *scores, uint32_t count) {
-    static const double STUDENT[] = {0,     6.314, 2.920, 2.353, 2.132,
-                                     2.015, 1.943, 1.895, 1.860}; /* 0.95 quantile by degrees of freedom */
-    static const double LEVEL = 0.9;
-    enum { MIN_SCORES = 9 };
-    double total = 0, squares = 0, below = 0;
-    assert(count > 0);
-    qsort(scores, count, sizeof *scores, compare_scores);
-    for (uint32_t i = 0; i < count; i++) {
-        total += scores[i].weight;
-        squares += scores[i].weight * scores[i].value * scores[i].value;
-    }
-    if (count < MIN_SCORES) {
-        double student = STUDENT[count > 1 ? count - 1 : 1] * sqrt((1 + 1.0 / count) * squares / total);
-        return fmax(scores[count - 1].value, student);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        below += scores[i].weight;
-        if (below >= LEVEL * total * (1 + 1.0 / count) - 1e-9) return scores[i].value;
-    }
-    return scores[count - 1].value;
-}
-
 ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error) {
     static const double MIN_Q90 = 1e-3;
-    adapt_score *scores = malloc(t->count * sizeof *scores);
+    interval_score *scores = malloc(t->count * sizeof *scores);
     if (scores == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < t->count; i++)
-        scores[i] = (adapt_score){.value = fabs(t->off[i]) / fmax(t->predictions[i]->outputs[t->base].spread, 1e-6),
-                                  .weight = weight_of(t, i)};
-    *q90 = fmax(adapt_quantile(scores, t->count), MIN_Q90);
+        scores[i] = (interval_score){.value = fabs(t->off[i]) / fmax(t->predictions[i]->outputs[t->base].spread, 1e-6),
+                                     .weight = weight_of(t, i)};
+    *q90 = fmax(interval_quantile(scores, t->count), MIN_Q90);
     free(scores);
     return FT_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "learn/adapt/adapt_rows.h"
 #include "learn/adapt/adapt_target.h"
+#include "learn/score/intervals.h"
 #include "predictor/core/adjust_fit.h"
 
 /* The predictions for one measured record, one per base of its device. */
@@ -51,14 +52,5 @@ double adapt_trial_mape(const adapt_trial *t);
 adapt_errors adapt_trial_plain(const adapt_trial *t);
 /* After adapt_trial_validate: the quantile of |off| / spread. */
 ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error);
-
-/* The error of a record in spreads, and its weight. */
-typedef struct adapt_score {
-    double value, weight;
-} adapt_score;
-
-/* The conformal quantile for 90 % intervals of a small weighted sample; with fewer than nine scores, for which no order
- * statistic exists, that of Student's distribution. Sorts the scores. */
-double adapt_quantile(adapt_score *scores, uint32_t count);
 
 #endif

@@ -162,7 +162,7 @@ static ft_status count_measured(const job *j, uint32_t device, arena *memory, ft
 /* The result of a device, from its cross-validated rows. */
 static ft_status make_result(const job *j, uint32_t device, const char *method, arena *memory, adapt_result *result) {
     uint32_t rows = j->rows->learned_count, tried = 0, ratio_count = 0;
-    adapt_score *scores = ARENA_ARRAY(memory, adapt_score, (size_t)rows + 1);
+    interval_score *scores = ARENA_ARRAY(memory, interval_score, (size_t)rows + 1);
     double *ratios = ARENA_ARRAY(memory, double, (size_t)rows + 1), sum = 0, weights = 0;
     ft_adapted_device *about = &result->about;
     if (scores == NULL || ratios == NULL) return FT_NOMEM(j->error);
@@ -170,7 +170,7 @@ static ft_status make_result(const job *j, uint32_t device, const char *method, 
         const fit_row *row = &j->rows->learned[i];
         if (row->device != device || j->fold[i] >= j->folds_tried) continue;
         double weight = adapt_weight(j->rows, row->graph);
-        scores[tried++] = (adapt_score){.value = fabs(j->off[i]) / fmax(j->spread[i], 1e-6), .weight = weight};
+        scores[tried++] = (interval_score){.value = fabs(j->off[i]) / fmax(j->spread[i], 1e-6), .weight = weight};
         if (!isnan(j->ratio[i])) ratios[ratio_count++] = j->ratio[i];
         sum += weight * fabs(exp(-j->off[i]) - 1);
         weights += weight;
@@ -186,7 +186,7 @@ static ft_status make_result(const job *j, uint32_t device, const char *method, 
         .cv_keep = NAN,
         .cv_scale = NAN,
         .cv = 100 * sum / weights,
-        .q90 = fmax(adapt_quantile(scores, tried), 1e-3)};
+        .q90 = fmax(interval_quantile(scores, tried), 1e-3)};
     return count_measured(j, device, memory, about);
 }
 

@@ -120,6 +120,7 @@ static bool describe(arena *memory, const ft_dataset *data, const ft_evaluate_op
     e->metric = keep(memory, ft_predictor_metric(s->predictor));
     e->data_hash = keep(memory, ft_dataset_hash(data));
     e->left_out = s->left_out;
+    e->adapted = s->adapted;
     bool has_split = options->split != NULL;
     if (has_split) {
         e->split = keep(memory, options->split->spec);

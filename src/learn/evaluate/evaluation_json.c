@@ -27,6 +27,7 @@ static void write_description(json_writer *j, const ft_evaluation *e) {
     jsonw_pair_uint(j, "records", e->case_count);
     jsonw_pair_uint(j, "synthetic", e->synthetic);
     jsonw_pair_uint(j, "left_out", e->left_out);
+    if (e->adapted > 0) jsonw_pair_uint(j, "adapted", e->adapted);
     if (e->refused == 0) return;
     jsonw_pair_uint(j, "refused", e->refused);
     jsonw_pair_string(j, "refusal", e->refusal);

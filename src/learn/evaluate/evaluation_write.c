@@ -48,6 +48,9 @@ static void write_head(sink *out, const ft_evaluation *e, const char *title, con
         buf_format(&out->text, "\n  %u of these could not be predicted: ", e->refused);
         add_clean(out, style, e->refusal);
     }
+    if (e->adapted > 0)
+        buf_format(&out->text, "\n  %u more are of models that the predictor was adapted with: not evaluated",
+                   e->adapted);
     buf_text(&out->text, "\n\n");
 }
 

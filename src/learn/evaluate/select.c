@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "data/dataset.h"
 #include "data/records.h"
 #include "foretell/device.h"
@@ -17,8 +18,17 @@
 
 /* The number of records that pass each filter, for the message when none is left. */
 typedef struct filter_counts {
-    uint32_t in_part, requested, of_device, of_mode;
+    uint32_t in_part, requested, adapted, of_device, of_mode;
 } filter_counts;
+
+/* The inputs of a selection. */
+typedef struct chooser {
+    const ft_predictor *predictor;
+    const ft_dataset *data;
+    const ft_evaluate_options *options;
+    bool *is_adapted; /* per record: of a model that the predictor was adapted with; NULL: none is */
+    filter_counts counts;
+} chooser;
 
 /* --- Requested records --------------------------------------------------------------------------------------- */
 
@@ -98,26 +108,76 @@ static ft_status fail_metric(const ft_dataset *data, const char *metric, ft_erro
     return FT_ERR_UNSUPPORTED;
 }
 
-static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
-                            const char *metric, const filter_counts *counts, ft_error *error) {
-    if (ft_dataset_record_count(data) == 0) return ft_fail(error, FT_ERR_USAGE, "the data set has no records");
+static ft_status fail_empty(const chooser *c, const char *metric, ft_error *error) {
+    const filter_counts *counts = &c->counts;
+    if (ft_dataset_record_count(c->data) == 0) return ft_fail(error, FT_ERR_USAGE, "the data set has no records");
     if (counts->in_part == 0)
-        return ft_fail(error, FT_ERR_USAGE, "the %s part of the split '%s' is empty", ft_split_part_name(options->part),
-                       options->split->spec);
+        return ft_fail(error, FT_ERR_USAGE, "the %s part of the split '%s' is empty",
+                       ft_split_part_name(c->options->part), c->options->split->spec);
     if (counts->requested == 0)
         return ft_fail(error, FT_ERR_USAGE,
                        "no record matches the requested devices, families, settings, mode and times");
+    if (counts->adapted == counts->requested)
+        return ft_fail(error, FT_ERR_USAGE,
+                       "all %u records are of models that the predictor was adapted with: measure others, or evaluate "
+                       "these with --split all",
+                       counts->adapted);
     if (counts->of_device == 0) {
         ft_fail(error, FT_ERR_UNSUPPORTED,
                 "predictor and data set do not match: none of %u records is of a device that the predictor supports: ",
-                counts->requested);
-        add_devices(error, predictor);
+                counts->requested - counts->adapted);
+        add_devices(error, c->predictor);
         return FT_ERR_UNSUPPORTED;
     }
     if (counts->of_mode == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "predictor and data set do not match: one is for training and the other for inference");
     return ft_fail(error, FT_ERR_UNSUPPORTED, "none of %u records has the metric '%s'", counts->of_mode, metric);
+}
+
+/* --- Models that the predictor was adapted with --------------------------------------------------------------- */
+
+static bool mark_units(const json_t *list, bool are_tasks, const ft_dataset *data, arena *memory, bool *is_adapted) {
+    const ft_record *records = ft_dataset_records(data);
+    const json_t *item;
+    map units;
+    size_t i;
+    uint32_t unused;
+    map_init(&units, memory);
+    json_array_foreach(list, i,
+                       item) if (json_is_string(item) && !map_set(&units, json_string_value(item), 0)) return false;
+    for (uint32_t r = 0; r < ft_dataset_record_count(data); r++)
+        if (map_get(&units, are_tasks ? records[r].name : ft_dataset_graph_id(data, records[r].graph), &unused))
+            is_adapted[r] = true;
+    return true;
+}
+
+/* Models are known by the id of their graph, which is its content, so that they are found in any data set; tasks by
+ * their name. *is_adapted: per record, owned by the caller; NULL when the predictor was not adapted. */
+static ft_status find_adapted(const ft_predictor *predictor, const ft_dataset *data, bool **is_adapted,
+                              ft_error *error) {
+    const char *text = ft_predictor_header(predictor);
+    json_t *header;
+    arena memory;
+    *is_adapted = NULL;
+    FT_TRY(json_parse(text, strlen(text), &header, error));
+    const json_t *adapted = json_object_get(header, "adapted");
+    if (!json_is_object(adapted)) {
+        json_decref(header);
+        return FT_OK;
+    }
+    arena_init(&memory, UINT64_MAX);
+    bool *marks = calloc((size_t)ft_dataset_record_count(data) + 1, sizeof *marks);
+    bool has_memory = marks != NULL && mark_units(json_object_get(adapted, "graphs"), false, data, &memory, marks) &&
+                      mark_units(json_object_get(adapted, "tasks"), true, data, &memory, marks);
+    arena_free(&memory);
+    json_decref(header);
+    if (has_memory) {
+        *is_adapted = marks;
+        return FT_OK;
+    }
+    free(marks);
+    return FT_NOMEM(error);
 }
 
 /* --- Selecting ----------------------------------------------------------------------------------------------- */
@@ -138,17 +198,20 @@ static ft_status check_names(const ft_predictor *predictor, const ft_dataset *da
 }
 
 /* Whether a record can be evaluated; updates the counts. */
-static bool is_usable(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
-                      uint32_t index, double label, filter_counts *counts) {
-    const ft_record *record = &ft_dataset_records(data)[index];
-    if (!is_in_part(options, index)) return false;
-    counts->in_part++;
-    if (!is_requested(options, record) || filter_rejects(&options->filter, data, record)) return false;
-    counts->requested++;
-    if (!predictor_supports_device(predictor, record->device)) return false;
-    counts->of_device++;
-    if (!predictor_supports_mode(predictor, record->mode)) return false;
-    counts->of_mode++;
+static bool is_usable(chooser *c, uint32_t index, double label) {
+    const ft_record *record = &ft_dataset_records(c->data)[index];
+    if (!is_in_part(c->options, index)) return false;
+    c->counts.in_part++;
+    if (!is_requested(c->options, record) || filter_rejects(&c->options->filter, c->data, record)) return false;
+    c->counts.requested++;
+    if (c->is_adapted != NULL && c->is_adapted[index]) {
+        c->counts.adapted++;
+        return false;
+    }
+    if (!predictor_supports_device(c->predictor, record->device)) return false;
+    c->counts.of_device++;
+    if (!predictor_supports_mode(c->predictor, record->mode)) return false;
+    c->counts.of_mode++;
     return isfinite(label) && label > 0;
 }
 
@@ -170,18 +233,18 @@ static ft_status find_device(selection *s, const char *name, uint32_t *device, f
     return FT_OK;
 }
 
-static ft_status select_rows(selection *s, const ft_dataset *data, const ft_evaluate_options *options, uint32_t column,
-                             filter_counts *counts, ft_error *error) {
-    const ft_record *records = ft_dataset_records(data);
-    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+static ft_status select_rows(selection *s, chooser *c, uint32_t column, ft_error *error) {
+    const ft_record *records = ft_dataset_records(c->data);
+    for (uint32_t i = 0; i < ft_dataset_record_count(c->data); i++) {
         double label = records[i].metrics[column];
-        if (!is_usable(s->predictor, data, options, i, label, counts)) continue;
+        if (!is_usable(c, i, label)) continue;
         fit_row *row = &s->rows[s->count++];
         *row = (fit_row){.record = i, .graph = records[i].graph, .label = label};
         FT_TRY(find_device(s, records[i].device, &row->device, error));
     }
-    assert(s->count <= counts->requested);
-    s->left_out = counts->requested - s->count;
+    assert(s->count + c->counts.adapted <= c->counts.requested);
+    s->adapted = c->counts.adapted;
+    s->left_out = c->counts.requested - s->count - s->adapted;
     return FT_OK;
 }
 
@@ -207,11 +270,13 @@ ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, 
     const char *metric = ft_predictor_metric(made.predictor);
     uint32_t column = ft_dataset_metric(data, metric);
     if (column == FT_NONE) return fail_metric(data, metric, error);
+    chooser c = {.predictor = made.predictor, .data = data, .options = options};
     made.rows = calloc((size_t)ft_dataset_record_count(data) + 1, sizeof *made.rows);
     if (made.rows == NULL) return FT_NOMEM(error);
-    filter_counts counts = {0};
-    ft_status status = select_rows(&made, data, options, column, &counts, error);
-    if (status == FT_OK && made.count == 0) status = fail_empty(made.predictor, data, options, metric, &counts, error);
+    ft_status status = options->with_adapted ? FT_OK : find_adapted(made.predictor, data, &c.is_adapted, error);
+    if (status == FT_OK) status = select_rows(&made, &c, column, error);
+    if (status == FT_OK && made.count == 0) status = fail_empty(&c, metric, error);
+    free(c.is_adapted);
     if (status == FT_OK)
         *s = made;
     else
@@ -258,22 +323,18 @@ static ft_status make_split(const json_t *training, const ft_dataset *data, ft_s
     return FT_OK;
 }
 
-/* Moves the records that the predictor was adapted to from any part to training, so that they are not tested. */
-static void mark_adapted(const json_t *header, const ft_dataset *data, ft_split *split) {
-    const json_t *adapted = json_object_get(header, "adapted"), *item, *list = json_object_get(adapted, "graphs");
-    const json_t *tasks = json_object_get(adapted, "tasks");
-    const ft_record *records = ft_dataset_records(data);
-    size_t i;
-    json_array_foreach(tasks != NULL ? tasks : list, i, item) {
-        const char *id = json_string_value(item);
-        for (uint32_t r = 0; id != NULL && r < ft_dataset_record_count(data); r++) {
-            if (strcmp(tasks != NULL ? records[r].name : ft_dataset_graph_id(data, records[r].graph), id) != 0)
-                continue;
-            split->counts[split->parts[r]]--;
-            split->counts[FT_PART_TRAIN]++;
-            split->parts[r] = FT_PART_TRAIN;
-        }
+/* Moves the records that the predictor was adapted with from any part to training, so that they are not tested. */
+static ft_status mark_adapted(const ft_predictor *predictor, const ft_dataset *data, ft_split *split, ft_error *error) {
+    bool *is_adapted;
+    FT_TRY(find_adapted(predictor, data, &is_adapted, error));
+    for (uint32_t r = 0; is_adapted != NULL && r < ft_dataset_record_count(data); r++) {
+        if (!is_adapted[r]) continue;
+        split->counts[split->parts[r]]--;
+        split->counts[FT_PART_TRAIN]++;
+        split->parts[r] = FT_PART_TRAIN;
     }
+    free(is_adapted);
+    return FT_OK;
 }
 
 ft_status training_split(const ft_predictor *predictor, const ft_dataset *data, bool with_adapted, ft_split *split,
@@ -284,8 +345,10 @@ ft_status training_split(const ft_predictor *predictor, const ft_dataset *data, 
     const json_t *training = training_on(header, data);
     ft_status status = training != NULL ? make_split(training, data, split, error) : FT_OK;
     if (status == FT_OK) *is_found = training != NULL;
-    if (status == FT_OK && *is_found && with_adapted) mark_adapted(header, data, split);
     json_decref(header);
+    if (status != FT_OK || !*is_found || !with_adapted) return status;
+    status = mark_adapted(predictor, data, split, error);
+    if (status != FT_OK) ft_split_free(split);
     return status;
 }
 

@@ -13,6 +13,7 @@ typedef struct selection {
     fit_row *rows;                 /* in the order of the records; device: an index for selection_target */
     uint32_t count;
     uint32_t left_out;                       /* requested, but device or mode are not supported, or there is no label */
+    uint32_t adapted;                        /* requested, but of models that the predictor was adapted with */
     ft_device *others[SELECTION_MAX_OTHERS]; /* not in training; predicted from their data sheets */
     uint32_t other_count;
 } selection;

@@ -29,6 +29,37 @@ double calibrate_quantile(double *scores, uint32_t count, double level) {
     return scores[rank < (double)count ? (uint32_t)rank - 1 : count - 1];
 }
 
+/* 0.95 quantile of Student's distribution with n - 1 degrees of freedom, for a sample of n; one of a sample of 1. */
+static double student(uint32_t count) {
+    static const double QUANTILES[] = {6.314, 6.314, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895};
+    assert(count < sizeof QUANTILES / sizeof QUANTILES[0]);
+    return QUANTILES[count];
+}
+
+static int by_score(const void *a, const void *b) {
+    double x = ((const interval_score *)a)->value, y = ((const interval_score *)b)->value;
+    return (x > y) - (x < y);
+}
+
+double interval_quantile(interval_score *scores, uint32_t count) {
+    static const double SHARE = 0.9;
+    enum { MIN_SCORES = 9 };
+    double total = 0, squares = 0, below = 0;
+    assert(count > 0);
+    qsort(scores, count, sizeof *scores, by_score);
+    for (uint32_t i = 0; i < count; i++) {
+        total += scores[i].weight;
+        squares += scores[i].weight * scores[i].value * scores[i].value;
+    }
+    if (count < MIN_SCORES)
+        return fmax(scores[count - 1].value, student(count) * sqrt((1 + 1.0 / count) * squares / total));
+    for (uint32_t i = 0; i < count; i++) {
+        below += scores[i].weight;
+        if (below >= SHARE * total * (1 + 1.0 / count) - 1e-9) return scores[i].value;
+    }
+    return scores[count - 1].value;
+}
+
 static bool is_positive(double value) {
     return isfinite(value) && value > 0;
 }
@@ -57,13 +88,21 @@ static ft_status check_rows(const calibrate_row *rows, uint32_t count, uint32_t 
     return FT_OK;
 }
 
+/* The wider quantile of a sample without one of the rank; 0 for others. */
+static double small_quantile(const double *scores, uint32_t count) {
+    interval_score few[8];
+    if (count > sizeof few / sizeof few[0]) return 0;
+    for (uint32_t i = 0; i < count; i++) few[i] = (interval_score){scores[i], 1};
+    return interval_quantile(few, count);
+}
+
 ft_status calibrate(const calibrate_row *rows, uint32_t count, uint32_t device_count, double *q90, ft_error *error) {
     if (count == 0) return ft_fail(error, FT_ERR_INTERNAL, "calibration: no rows");
     FT_TRY(check_rows(rows, count, device_count, error));
     double *scores = malloc(count * sizeof *scores);
     if (scores == NULL) return FT_NOMEM(error);
     gather(rows, count, device_count, device_count, scores);
-    double pooled = fmax(calibrate_quantile(scores, count, LEVEL), MIN_Q90);
+    double pooled = fmax(fmax(calibrate_quantile(scores, count, LEVEL), small_quantile(scores, count)), MIN_Q90);
     for (uint32_t d = 0; d < device_count; d++) {
         uint32_t found = gather(rows, count, d, device_count, scores);
         q90[d] = found < CALIBRATE_MIN_ROWS ? pooled : fmax(calibrate_quantile(scores, found, LEVEL), MIN_Q90);

@@ -26,6 +26,16 @@ typedef struct calibrate_row {
  * `count` is at least 1. */
 double calibrate_quantile(double *scores, uint32_t count, double level);
 
+/* A calibration score and its weight. */
+typedef struct interval_score {
+    double value, weight;
+} interval_score;
+
+/* The quantile for 90 % intervals of a weighted sample of any size, which is sorted. The conformal quantile is the one
+ * of rank 0.9 (n + 1); with fewer than nine scores there is none of that rank, and the prediction interval of a normal
+ * sample takes its place: Student's quantile times the root mean square, sqrt(1 + 1/n) wider; at least the largest. */
+double interval_quantile(interval_score *scores, uint32_t count);
+
 /* Computes q90[device], all positive. At least one row is needed. A row with a value that is not positive and finite
  * is FT_ERR_INTERNAL: the family violated its contract. */
 ft_status calibrate(const calibrate_row *rows, uint32_t count, uint32_t device_count, double *q90, ft_error *error);

@@ -66,22 +66,27 @@ static ft_status add_factor(ablater *a, const char *factor) {
 }
 
 /* Whether a setting is switched off already. */
-static bool is_off(const ablater *a, const ft_setting *s) {
+static ft_status find_off(const ablater *a, const ft_setting *s, bool *is_off) {
     const json_t *set = json_object_get(a->trials.base, s->name);
-    json_t *off = json_loads(s->off, JSON_DECODE_ANY, NULL), *by_default = settings_value(s, s->usual);
+    json_t *off = NULL;
+    FT_TRY(json_parse_plain(s->off, strlen(s->off), &off, a->error));
+    json_t *by_default = settings_value(s, s->usual);
     const json_t *now = set != NULL ? set : by_default;
-    bool is_same = json_is_number(now) && json_is_number(off) ? json_number_value(now) == json_number_value(off)
-                                                              : json_equal(now, off);
+    *is_off = json_is_number(now) && json_is_number(off) ? json_number_value(now) == json_number_value(off)
+                                                         : json_equal(now, off);
+    ft_status status = by_default != NULL ? FT_OK : FT_NOMEM(a->error);
     json_decref(off);
     json_decref(by_default);
-    return is_same;
+    return status;
 }
 
 static ft_status add_declared(ablater *a) {
     for (uint32_t i = 0; i < a->trials.setting_count; i++) {
         const ft_setting *s = &a->trials.settings[i];
         char factor[160];
-        if (s->off == NULL || is_off(a, s)) continue;
+        bool is_off = s->off == NULL;
+        if (!is_off) FT_TRY(find_off(a, s, &is_off));
+        if (is_off) continue;
         snprintf(factor, sizeof factor, "%s=%s", s->name, s->off);
         FT_TRY(add_factor(a, factor));
     }
@@ -118,8 +123,7 @@ static ft_status prepare(ablater *a, const ft_dataset *data, const char *folder)
 
 static json_t *names_json(const ablater *a) {
     json_t *names = json_array();
-    for (uint32_t i = 0; i < a->count; i++)
-        if (json_array_append_new(names, json_string(a->variants[i].name)) != 0) return NULL;
+    for (uint32_t i = 0; i < a->count; i++) names = json_list_with(names, json_string(a->variants[i].name));
     return names;
 }
 

@@ -58,7 +58,7 @@ static ft_status add_line(journal *j, json_t *line, ft_error *error) {
         json_decref(line);
         return status;
     }
-    if (json_array_append_new(j->lines, line) != 0) return FT_NOMEM(error);
+    if (!json_add(j->lines, line)) return FT_NOMEM(error);
     assert(j->count < j->capacity);
     j->entries[j->count++] = entry;
     return FT_OK;
@@ -206,20 +206,16 @@ void journal_close(journal *j) {
 
 /* A message may quote bytes that are not UTF-8. */
 static json_t *message_json(const char *text) {
-    json_t *message = json_string(text);
-    return message != NULL ? message : json_string("failed");
+    json_t *message = NULL;
+    return json_utf8(text, strlen(text), &message, NULL) == FT_ERR_USAGE ? json_string("failed") : message;
 }
 
 static json_t *entry_json(const journal *j, const journal_entry *e) {
     json_t *line = json_pack("{s:I, s:I, s:O}", "trial", (json_int_t)e->trial, j->round_name, (json_int_t)e->round,
                              "config", (json_t *)(uintptr_t)e->config);
-    if (line == NULL) return NULL;
-    int failed = e->error != NULL ? json_object_set_new(line, "error", message_json(e->error))
-                                  : json_object_set_new(line, "objective", json_real(e->objective));
-    failed |= json_object_set_new(line, "seconds", json_real(e->seconds));
-    if (!failed) return line;
-    json_decref(line);
-    return NULL;
+    line = e->error != NULL ? json_with(line, "error", message_json(e->error))
+                            : json_with(line, "objective", json_real(e->objective));
+    return json_with(line, "seconds", json_real(e->seconds));
 }
 
 ft_status journal_add(journal *j, const journal_entry *entry, ft_error *error) {

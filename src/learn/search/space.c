@@ -98,13 +98,9 @@ static json_t *value_json(const space_key *k, double value) {
 }
 
 json_t *space_config(const space *s, const double *values, const json_t *base) {
-    json_t *config = base != NULL ? json_copy((json_t *)(uintptr_t)base) : json_object();
-    for (uint32_t i = 0; config != NULL && i < s->count; i++) {
-        if (isnan(values[i])) continue;
-        if (json_object_set_new(config, s->keys[i].name, value_json(&s->keys[i], values[i])) == 0) continue;
-        json_decref(config);
-        config = NULL;
-    }
+    json_t *config = base != NULL ? json_clone_object(base) : json_object();
+    for (uint32_t i = 0; i < s->count; i++)
+        if (!isnan(values[i])) config = json_with(config, s->keys[i].name, value_json(&s->keys[i], values[i]));
     return config;
 }
 
@@ -112,32 +108,24 @@ json_t *space_config(const space *s, const double *values, const json_t *base) {
 static json_t *key_json(const space *s, const space_key *k) {
     static const char *const kinds[] = {"int", "real", "choice"};
     json_t *object = json_pack("{s:s}", "kind", kinds[k->kind]);
-    if (object == NULL) return NULL;
-    int failed = 0;
     if (k->kind == SPACE_CHOICE) {
         json_t *list = json_array();
-        for (uint32_t i = 0; i < k->choice_count; i++) failed |= json_array_append(list, k->choices[i]);
-        failed |= json_object_set_new(object, "choices", list);
+        for (uint32_t i = 0; i < k->choice_count; i++) list = json_list_with(list, json_incref(k->choices[i]));
+        object = json_with(object, "choices", list);
     } else {
-        failed |= json_object_set_new(object, "is_log", json_boolean(k->is_log));
-        failed |= json_object_set_new(object, "lo", json_real(k->lo));
-        failed |= json_object_set_new(object, "hi", json_real(k->hi));
+        object = json_with(object, "is_log", json_boolean(k->is_log));
+        object = json_with(object, "lo", json_real(k->lo));
+        object = json_with(object, "hi", json_real(k->hi));
     }
     if (k->when != FT_NONE) {
-        failed |= json_object_set_new(object, "when", json_string(s->keys[k->when].name));
-        failed |= json_object_set_new(object, "when_choices", json_integer((json_int_t)k->when_mask));
+        object = json_with(object, "when", json_string(s->keys[k->when].name));
+        object = json_with(object, "when_choices", json_integer((json_int_t)k->when_mask));
     }
-    if (!failed) return object;
-    json_decref(object);
-    return NULL;
+    return object;
 }
 
 json_t *space_json(const space *s) {
     json_t *object = json_object();
-    for (uint32_t i = 0; object != NULL && i < s->count; i++) {
-        if (json_object_set_new(object, s->keys[i].name, key_json(s, &s->keys[i])) == 0) continue;
-        json_decref(object);
-        object = NULL;
-    }
+    for (uint32_t i = 0; i < s->count; i++) object = json_with(object, s->keys[i].name, key_json(s, &s->keys[i]));
     return object;
 }

@@ -86,9 +86,10 @@ static ft_status parse_choices(const char *text, space_key *k, ft_error *error) 
         size_t length = strcspn(text, ",");
         if (length == 0 || length > MAX_NAME_BYTES)
             return ft_fail(error, FT_ERR_USAGE, "has %s choice", length == 0 ? "an empty" : "too long a");
-        json_t *value = json_loadb(text, length, JSON_DECODE_ANY, NULL);
-        if (value == NULL) value = json_stringn(text, length);
-        if (value == NULL) return ft_fail(error, FT_ERR_USAGE, "has a choice that is not UTF-8");
+        json_t *value = NULL;
+        ft_status status = json_parse_plain(text, length, &value, error);
+        if (status == FT_ERR_USAGE) return ft_fail_prefix(error, status, "a choice");
+        FT_TRY(status);
         FT_TRY(add_choice(k, value, error));
         if (text[length] == '\0') return FT_OK;
         text += length + 1;

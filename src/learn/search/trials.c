@@ -72,7 +72,7 @@ static json_t *header_of(const trials *t, json_t *what) {
                   o->metric != NULL ? o->metric : "time_us", "split", o->split != NULL ? o->split : "random",
                   "objective", t->objective->key, "part", ft_split_part_name(t->part), "data", ft_dataset_hash(t->data),
                   "seed", (json_int_t)o->seed, "config", t->base);
-    if (header != NULL && (what == NULL || json_object_update(header, what) != 0)) {
+    if (header != NULL && !json_merge(header, what)) {
         json_decref(header);
         header = NULL;
     }

@@ -133,7 +133,7 @@ static double effort_of(const tuner *t, const json_t *config) {
 
 /* The settings of a trial with the effort of a rung. */
 static json_t *config_of(const tuner *t, uint32_t trial, uint32_t rung) {
-    json_t *config = trial == 0 ? json_copy(t->trials.base)
+    json_t *config = trial == 0 ? json_clone_object(t->trials.base)
                                 : space_config(&t->space, t->search.trials[trial].values, t->trials.base);
     if (config == NULL || rung + 1 == t->rungs) return config;
     double share = halving_share(rung, t->rungs, t->options->factor), effort = effort_of(t, config) * share;
@@ -141,9 +141,7 @@ static json_t *config_of(const tuner *t, uint32_t trial, uint32_t rung) {
     bool is_whole = t->effort->kind == FT_SETTING_INT;
     effort = fmax(is_whole ? round(effort) : effort, t->effort->lo);
     json_t *value = is_whole ? json_integer((json_int_t)effort) : json_real(effort);
-    if (json_object_set_new(config, t->effort->name, value) == 0) return config;
-    json_decref(config);
-    return NULL;
+    return json_with(config, t->effort->name, value);
 }
 
 /* The cost of all trainings, if all trials cost as much as the defaults. */

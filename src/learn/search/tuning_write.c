@@ -93,7 +93,9 @@ static void json_trial(json_writer *j, const ft_trial *trial) {
     jsonw_key(j, "is_default");
     jsonw_bool(j, trial->index == 0);
     jsonw_key(j, "config");
-    json_t *config = json_loads(trial->config, 0, NULL);
+    json_t *config = NULL;
+    ft_status status = trial->config != NULL ? json_parse(trial->config, strlen(trial->config), &config, NULL) : FT_OK;
+    if (status == FT_ERR_NOMEM) j->out->failed = true;
     if (config != NULL)
         jsonw_json(j, config);
     else

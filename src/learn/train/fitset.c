@@ -21,6 +21,7 @@ typedef struct maker {
     const ft_record *records;
     uint32_t count;
     fitset *out;
+    bool has_one_valid; /* a single validation graph serves selection and calibration */
     ft_error *error;
 } maker;
 
@@ -143,9 +144,9 @@ static ft_status select_rows(maker *m, ft_split_part part, const bool *is_reserv
         if (!is_in(m, i, part)) continue;
         uint32_t device = fitset_device(&m->out->set, record->device);
         if (device == FT_NONE) continue;
-        if (is_reserved != NULL && is_reserved[record->graph])
-            calibration[i] = FT_PART_TEST;
-        else
+        bool is_kept = is_reserved == NULL || !is_reserved[record->graph];
+        if (!is_kept) calibration[i] = FT_PART_TEST;
+        if (is_kept || m->has_one_valid)
             items[found++] =
                 (fit_row){.record = i, .graph = record->graph, .device = device, .label = label_of(m, i, 0)};
     }
@@ -160,15 +161,15 @@ static ft_status select_valid(maker *m) {
     uint8_t *parts = ARENA_ARRAY(&out->memory, uint8_t, m->count);
     if (is_reserved == NULL || parts == NULL) return FT_NOMEM(m->error);
     FT_TRY(divide(m, is_reserved, &total));
-    if (total < 2)
+    if (total == 0)
         return ft_fail(m->error, FT_ERR_USAGE,
-                       "split '%s' has %u graph%s with %s for validation, but two are needed, one of them to calibrate "
-                       "intervals: use more data or another split",
-                       m->split->spec, total, total == 1 ? "" : "s", out->set.metric);
+                       "split '%s' has no graph with %s for validation, which intervals are calibrated on: use more "
+                       "data or another split",
+                       m->split->spec, out->set.metric);
+    m->has_one_valid = total == 1;
     FT_TRY(select_rows(m, FT_PART_VALID, is_reserved, parts, &out->set.valid));
-    out->valid_count = out->set.valid.count;
     for (uint32_t i = 0; i < m->count; i++) out->calibration.counts[parts[i]]++;
-    out->valid_count += out->calibration.counts[FT_PART_TEST];
+    out->valid_count = out->calibration.counts[FT_PART_TEST] + (m->has_one_valid ? 0 : out->set.valid.count);
     out->calibration.parts = parts;
     return FT_OK;
 }
@@ -282,7 +283,7 @@ void fitset_calibrate_on_all(fitset *f) {
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
         for (uint32_t i = 0; i < parts[p]->count; i++) {
             uint8_t *part = &f->calibration.parts[parts[p]->items[i].record];
-            assert(*part != FT_PART_TEST); /* the parts do not overlap */
+            if (*part == FT_PART_TEST) continue; /* the only validation graph is in both */
             f->calibration.counts[*part]--;
             f->calibration.counts[ *part = FT_PART_TEST]++;
         }

@@ -296,8 +296,8 @@ void run_log(run_folder *run, json_t *line) {
     char time[64];
     time_text(time, sizeof time);
     json_t *whole = json_pack("{s:s}", "time", time);
-    if (whole != NULL && line != NULL) json_object_update(whole, line);
-    char *text = whole != NULL ? json_dumps(whole, JSON_REAL_PRECISION(9)) : NULL;
+    char *text = json_merge(whole, line) ? json_dumps(whole, JSON_REAL_PRECISION(9)) : NULL;
+    if (text == NULL && run->log_code == 0) run->log_code = ENOMEM;
     if (text != NULL && run->log_code == 0) {
         errno = 0;
         if (fprintf(run->log, "%s\n", text) < 0 || fflush(run->log) != 0) run->log_code = errno != 0 ? errno : EIO;

@@ -45,11 +45,17 @@ static ft_status apply(json_t *config, const char *setting, ft_error *error) {
     if (equal == NULL || equal == setting)
         return ft_fail(error, FT_ERR_USAGE, "'%s' is not a setting: write KEY=VALUE", setting);
     char *key = strndup(setting, (size_t)(equal - setting));
-    json_t *value = json_loads(equal + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-    if (value == NULL) value = json_string(equal + 1);
-    int failed = key == NULL || value == NULL || json_object_set_new(config, key, value) != 0;
+    if (key == NULL) return FT_NOMEM(error);
+    json_t *value = NULL, *name = NULL;
+    ft_status status = json_parse_plain(equal + 1, strlen(equal + 1), &value, error);
+    if (status == FT_OK) status = json_utf8(key, strlen(key), &name, error);
+    if (status == FT_OK)
+        status = json_put(config, key, value) ? FT_OK : FT_NOMEM(error);
+    else
+        json_decref(value);
+    json_decref(name);
     free(key);
-    return failed ? ft_fail(error, FT_ERR_USAGE, "'%s' is not a setting: not UTF-8", setting) : FT_OK;
+    return status == FT_ERR_USAGE ? ft_fail_prefix(error, status, "'%s' is not a setting", setting) : status;
 }
 
 static ft_status parse(const char *text, json_t **found, ft_error *error) {

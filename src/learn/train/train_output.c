@@ -84,8 +84,7 @@ static ft_status store_calibration(maker *m, uint32_t metric, const double *q90,
     m->calibrations[metric] = json_object();
     for (uint32_t d = 0; d < set->device_count; d++) {
         json_t *device = json_pack("{s:f, s:I}", "q90", q90[d], "n", (json_int_t)counts[d]);
-        if (device == NULL || json_object_set_new(m->calibrations[metric], set->devices[d], device) != 0)
-            return FT_NOMEM(m->error);
+        if (!json_put(m->calibrations[metric], set->devices[d], device)) return FT_NOMEM(m->error);
     }
     return FT_OK;
 }
@@ -153,12 +152,9 @@ static ft_status add_intervals(maker *m) {
 static json_t *score_json(const char *part, const ft_score *score) {
     json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:I}", "part", part, "device", score->device, "family",
                                score->family, "metric", score->metric, "n", (json_int_t)score->n);
-    for (uint32_t i = 0; i < SCORE_FIELDS && object != NULL; i++) {
+    for (uint32_t i = 0; i < SCORE_FIELDS; i++) {
         double value = score_value(score, &score_fields[i]);
-        json_t *number = isfinite(value) ? json_real(value) : json_null();
-        if (json_object_set_new(object, score_fields[i].key, number) == 0) continue;
-        json_decref(object);
-        object = NULL;
+        object = json_with(object, score_fields[i].key, isfinite(value) ? json_real(value) : json_null());
     }
     return object;
 }
@@ -167,11 +163,10 @@ static json_t *score_json(const char *part, const ft_score *score) {
 static ft_status add_metric_scores(maker *m, ft_split_part part, const ft_evaluation *found) {
     for (uint32_t i = 0; i < found->score_count; i++) {
         json_t *score = score_json(ft_split_part_name(part), &found->scores[i]);
-        if (score == NULL || json_array_append_new(m->scores, score) != 0) return FT_NOMEM(m->error);
+        if (!json_add(m->scores, score)) return FT_NOMEM(m->error);
         if (strcmp(found->scores[i].family, "all") != 0) continue;
-        json_t *copy = json_copy(score);
-        if (copy == NULL || json_array_append_new(m->accuracy, copy) != 0 || json_object_del(copy, "family") != 0)
-            return FT_NOMEM(m->error);
+        json_t *copy = json_clone_object(score);
+        if (!json_add(m->accuracy, copy) || json_object_del(copy, "family") != 0) return FT_NOMEM(m->error);
     }
     return FT_OK;
 }
@@ -196,10 +191,9 @@ static ft_status score(maker *m) {
 }
 
 static ft_status write_metrics(maker *m) {
-    json_t *others = NULL;
+    json_t *others = metric_count(m) > 1 ? json_array() : NULL;
     for (uint32_t k = 1; k < metric_count(m); k++) {
-        if (others == NULL) others = json_array();
-        json_array_append_new(
+        others = json_list_with(
             others, json_pack("{s:s, s:O?}", "metric", metric_of(m, k).name, "calibration", m->calibrations[k]));
     }
     json_t *document = json_pack("{s:i, s:s, s:s, s:O?, s:o*, s:O}", "foretell_metrics", METRICS_VERSION, "predictor",

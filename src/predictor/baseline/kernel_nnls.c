@@ -111,26 +111,16 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
 
 static json_t *save_kinds(const nnls_model *m) {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < m->kind_count; i++) {
-        if (json_array_append_new(list, json_string(m->kinds[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
+    for (uint32_t i = 0; i < m->kind_count; i++) list = json_list_with(list, json_string(m->kinds[i]));
     return list;
 }
 
 static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
     const nnls_model *m = model;
     if (!float_block_add(block, m->weights, nnls_stride(m) * m->device_count)) return FT_NOMEM(error);
-    json_t *made = json_object();
-    if (json_object_set_new(made, "runtimes", runtimes_save(&m->runtimes)) != 0 ||
-        json_object_set_new(made, "kinds", save_kinds(m)) != 0) {
-        json_decref(made);
-        return FT_NOMEM(error);
-    }
-    *params = made;
-    return FT_OK;
+    *params = json_with(json_object(), "runtimes", runtimes_save(&m->runtimes));
+    *params = json_with(*params, "kinds", save_kinds(m));
+    return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 static ft_status load_kinds(nnls_model *m, const json_t *list, ft_error *error) {

@@ -87,13 +87,10 @@ static ft_status write_log(const ensemble *e, const ensemble_member *member, dou
     descent_restore_values(member->descent);
     FT_TRY(status);
     if (e->context->log == NULL) return FT_OK;
-    json_t *line = e->describe(e->user, member->index);
-    if (line == NULL || json_object_set_new(line, "step", json_integer(member->descent->done)) != 0 ||
-        json_object_set_new(line, "loss", json_real(loss)) != 0) {
-        json_decref(line);
-        return FT_NOMEM(error);
-    }
-    if (isfinite(mape)) json_object_set_new(line, "valid_mape", json_real(mape));
+    json_t *line = json_with(e->describe(e->user, member->index), "step", json_integer(member->descent->done));
+    line = json_with(line, "loss", json_real(loss));
+    if (isfinite(mape)) line = json_with(line, "valid_mape", json_real(mape));
+    if (line == NULL) return FT_NOMEM(error);
     e->context->log(e->context->user, line);
     return FT_OK;
 }

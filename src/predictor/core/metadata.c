@@ -20,34 +20,21 @@ enum { MODE_COUNT = sizeof mode_names / sizeof mode_names[0] };
 
 static json_t *make_devices(const predictor_description *d) {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < d->device_count; i++) {
-        if (json_array_append_new(list, json_string(d->devices[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
+    for (uint32_t i = 0; i < d->device_count; i++) list = json_list_with(list, json_string(d->devices[i]));
     return list;
 }
 
 static json_t *make_modes(const predictor_metric *metric) {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < MODE_COUNT; i++) {
-        if ((metric->modes & 1U << i) != 0 && json_array_append_new(list, json_string(mode_names[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
+    for (uint32_t i = 0; i < MODE_COUNT; i++)
+        if ((metric->modes & 1U << i) != 0) list = json_list_with(list, json_string(mode_names[i]));
     return list;
 }
 
 static json_t *make_dtypes(const predictor_description *d) {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < 32; i++) {
-        if ((d->dtypes & 1U << i) != 0 && json_array_append_new(list, json_string(ft_dtype_name((ft_dtype)i))) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
+    for (uint32_t i = 0; i < 32; i++)
+        if ((d->dtypes & 1U << i) != 0) list = json_list_with(list, json_string(ft_dtype_name((ft_dtype)i)));
     return list;
 }
 
@@ -65,67 +52,56 @@ static bool add_adjustment(const predictor_description *d, uint32_t metric, uint
     const adjustment *a = d->adjustments[metric * d->device_count + device];
     json_t *item = a != NULL ? adjust_save(a, d->devices[device]) : NULL;
     if (a == NULL) return true;
-    bool is_complete =
-        metric == 0 ||
-        (item != NULL && json_object_set_new(item, "metric", json_string(d->others[metric - 1].name)) == 0);
-    return json_array_append_new(list, item) == 0 && is_complete;
+    bool is_complete = metric == 0 || json_put(item, "metric", json_string(d->others[metric - 1].name));
+    return json_add(list, item) && is_complete;
 }
 
 /* The report of adapting, with the corrections. */
 static json_t *make_adapted(const predictor_description *d) {
-    json_t *made = json_copy((json_t *)d->adapted), *list = json_array();
-    bool is_complete = made != NULL && list != NULL;
+    json_t *list = json_array();
+    bool is_complete = list != NULL;
     for (uint32_t i = 0; is_complete && i < (1 + d->other_count) * d->device_count; i++)
         is_complete = add_adjustment(d, i / d->device_count, i % d->device_count, list);
-    is_complete = is_complete && json_object_set_new(made, "known", json_integer(d->known_count)) == 0 &&
-                  json_object_set(made, "adjustments", list) == 0;
-    json_decref(list);
-    if (is_complete) return made;
-    json_decref(made);
-    return NULL;
+    if (!is_complete) {
+        json_decref(list);
+        return NULL;
+    }
+    json_t *made = json_with(json_clone_object(d->adapted), "known", json_integer(d->known_count));
+    return json_with(made, "adjustments", list);
 }
 
-/* False when out of memory; takes the reference over in any case. */
-static bool set(json_t *root, const char *key, json_t *value) {
-    return json_object_set_new(root, key, value) == 0;
-}
-
-static bool set_metric(json_t *root, const predictor_metric *metric) {
-    return set(root, "metric", json_string(metric->name)) && set(root, "modes", make_modes(metric)) &&
-           (metric->calibration == NULL || set(root, "calibration", json_incref((json_t *)metric->calibration)));
+/* Adds a metric to an object that is being made. */
+static json_t *with_metric(json_t *root, const predictor_metric *metric) {
+    root = json_with(root, "metric", json_string(metric->name));
+    root = json_with(root, "modes", make_modes(metric));
+    if (metric->calibration == NULL) return root;
+    return json_with(root, "calibration", json_incref((json_t *)metric->calibration));
 }
 
 /* The metrics of the model besides its first. */
 static json_t *make_others(const predictor_description *d) {
     json_t *list = json_array();
-    for (uint32_t i = 0; list != NULL && i < d->other_count; i++) {
-        json_t *item = json_object();
-        bool is_complete = item != NULL && set_metric(item, &d->others[i]);
-        if (json_array_append_new(list, item) == 0 && is_complete) continue;
-        json_decref(list);
-        list = NULL;
-    }
+    for (uint32_t i = 0; i < d->other_count; i++)
+        list = json_list_with(list, with_metric(json_object(), &d->others[i]));
     return list;
 }
 
 ft_status metadata_make(const predictor_description *d, const family *f, const json_t *params, json_t **root,
                         ft_error *error) {
-    json_t *made = json_object();
-    bool is_complete = made != NULL && set(made, "format", json_string(FORMAT_NAME)) &&
-                       set(made, "foretell", json_string(ft_version_string())) &&
-                       set(made, "family", json_string(f->name)) && set(made, "schema", make_schema(d, f)) &&
-                       set_metric(made, &d->metric) && set(made, "devices", make_devices(d)) &&
-                       set(made, "trained_on", make_training(d)) && set(made, "params", json_incref((json_t *)params));
-    if (is_complete && d->dtypes != 0) is_complete = set(made, "dtypes", make_dtypes(d));
-    if (is_complete && d->other_count > 0) is_complete = set(made, "also", make_others(d));
-    if (is_complete && d->accuracy != NULL) is_complete = set(made, "accuracy", json_incref((json_t *)d->accuracy));
-    if (is_complete && d->adapted != NULL) is_complete = set(made, "adapted", make_adapted(d));
-    if (!is_complete) {
-        json_decref(made);
-        return FT_NOMEM(error);
-    }
+    json_t *made = json_with(json_object(), "format", json_string(FORMAT_NAME));
+    made = json_with(made, "foretell", json_string(ft_version_string()));
+    made = json_with(made, "family", json_string(f->name));
+    made = json_with(made, "schema", make_schema(d, f));
+    made = with_metric(made, &d->metric);
+    made = json_with(made, "devices", make_devices(d));
+    made = json_with(made, "trained_on", make_training(d));
+    made = json_with(made, "params", json_incref((json_t *)params));
+    if (d->dtypes != 0) made = json_with(made, "dtypes", make_dtypes(d));
+    if (d->other_count > 0) made = json_with(made, "also", make_others(d));
+    if (d->accuracy != NULL) made = json_with(made, "accuracy", json_incref((json_t *)d->accuracy));
+    if (d->adapted != NULL) made = json_with(made, "adapted", make_adapted(d));
     *root = made;
-    return FT_OK;
+    return made != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 /* --- Parsing ------------------------------------------------------------------------------------------------- */

@@ -100,12 +100,7 @@ const ft_rules *runtimes_rules(const runtimes *r, uint32_t device) {
 
 json_t *runtimes_save(const runtimes *r) {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < r->device_count; i++) {
-        if (json_array_append_new(list, json_string(r->names[r->of_device[i]])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
+    for (uint32_t i = 0; i < r->device_count; i++) list = json_list_with(list, json_string(r->names[r->of_device[i]]));
     return list;
 }
 
@@ -135,13 +130,8 @@ ft_status runtimes_load(const json_t *names, uint32_t device_count, runtimes *r,
 }
 
 ft_status runtimes_params(const runtimes *r, json_t **params, ft_error *error) {
-    json_t *made = json_object();
-    if (json_object_set_new(made, "runtimes", runtimes_save(r)) != 0) {
-        json_decref(made);
-        return FT_NOMEM(error);
-    }
-    *params = made;
-    return FT_OK;
+    *params = json_with(json_object(), "runtimes", runtimes_save(r));
+    return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 ft_status runtimes_from_params(const json_t *params, uint32_t device_count, runtimes *r, ft_error *error) {

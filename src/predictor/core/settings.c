@@ -97,20 +97,16 @@ void config_add_choice(config_list *list, const char *name, const char *const *n
 
 json_t *config_write_list(const config_list *list) {
     json_t *object = json_object();
-    bool has_memory = object != NULL;
-    for (uint32_t i = 0; has_memory && i < list->key_count; i++) {
+    for (uint32_t i = 0; i < list->key_count; i++) {
         const config_key *key = &list->keys[i];
         json_t *value = list->is_whole[i] ? json_integer((json_int_t)*key->value) : json_real(*key->value);
-        has_memory = value != NULL && json_object_set_new(object, key->name, value) == 0;
+        object = json_with(object, key->name, value);
     }
-    for (uint32_t i = 0; has_memory && i < list->choice_count; i++) {
+    for (uint32_t i = 0; i < list->choice_count; i++) {
         const config_choice *choice = &list->choices[i];
-        json_t *value = json_string(choice->names[*choice->value]);
-        has_memory = value != NULL && json_object_set_new(object, choice->name, value) == 0;
+        object = json_with(object, choice->name, json_string(choice->names[*choice->value]));
     }
-    if (has_memory) return object;
-    json_decref(object);
-    return NULL;
+    return object;
 }
 
 /* --- Settings of families ------------------------------------------------------------------------------------ */

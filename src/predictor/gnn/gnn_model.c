@@ -100,23 +100,21 @@ size_t gnn_saved_count(const gnn_model *m, uint32_t member) {
 
 static json_t *save_values(const float *values, uint32_t count) {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < count; i++) json_array_append_new(list, json_real((double)values[i]));
+    for (uint32_t i = 0; i < count; i++) list = json_list_with(list, json_real((double)values[i]));
     return list;
 }
 
 static json_t *save_columns(const gnn_model *m) {
     json_t *list = json_array();
-    for (uint32_t i = 0; list != NULL && i < m->column_count; i++) {
+    for (uint32_t i = 0; i < m->column_count; i++) {
         const gnn_column *c = &m->columns[i];
         json_t *item = json_pack("{s:i, s:i, s:s, s:s, s:s, s:i}", "device", (int)c->device, "metric", (int)c->metric,
                                  "mode", record_mode_name(c->mode), "dtype", ft_dtype_name(c->dtype), "setting",
                                  c->setting, "labels", (int)c->labels);
-        if (item != NULL) label_scale_save(&c->scale, item);
-        if (item != NULL && m->plan.widths.column_values > 0)
-            json_object_set_new(item, "values", save_values(c->values, m->plan.widths.column_values));
-        if (item != NULL && json_array_append_new(list, item) == 0) continue;
-        json_decref(list);
-        return NULL;
+        item = label_scale_save(&c->scale, item);
+        if (m->plan.widths.column_values > 0)
+            item = json_with(item, "values", save_values(c->values, m->plan.widths.column_values));
+        list = json_list_with(list, item);
     }
     return list;
 }

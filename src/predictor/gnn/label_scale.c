@@ -188,14 +188,14 @@ label_scale label_scale_fit(label_form form, double *labels, size_t count) {
 
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
-void label_scale_save(const label_scale *s, json_t *object) {
-    json_object_set_new(object, "shift", json_real(s->shift));
-    json_object_set_new(object, "scale", json_real(s->scale));
-    if (s->form == LABEL_BOX_COX) json_object_set_new(object, "power", json_real(s->power));
-    if (s->form != LABEL_QUANTILE) return;
+json_t *label_scale_save(const label_scale *s, json_t *object) {
+    object = json_with(object, "shift", json_real(s->shift));
+    object = json_with(object, "scale", json_real(s->scale));
+    if (s->form == LABEL_BOX_COX) object = json_with(object, "power", json_real(s->power));
+    if (s->form != LABEL_QUANTILE) return object;
     json_t *knots = json_array();
-    for (uint32_t i = 0; i < LABEL_KNOTS; i++) json_array_append_new(knots, json_real(s->knots[i]));
-    json_object_set_new(object, "knots", knots);
+    for (uint32_t i = 0; i < LABEL_KNOTS; i++) knots = json_list_with(knots, json_real(s->knots[i]));
+    return json_with(object, "knots", knots);
 }
 
 static ft_status load_knots(const json_t *list, label_scale *s, ft_error *error) {

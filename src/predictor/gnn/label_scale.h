@@ -41,7 +41,7 @@ double label_of_target(const label_scale *s, double target);
 double label_spread(const label_scale *s, double target, double apart);
 
 /* To and from the JSON object of a column, which does not hold the form. */
-void label_scale_save(const label_scale *s, json_t *object);
+json_t *label_scale_save(const label_scale *s, json_t *object);
 ft_status label_scale_load(const json_t *object, label_form form, label_scale *s, ft_error *error);
 
 #endif

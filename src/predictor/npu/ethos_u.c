@@ -48,11 +48,8 @@ static ft_status save(const void *model, json_t **params, float_block *block, ft
         is_added = float_block_add(block, stores, STORE_TERMS);
     }
     if (!is_added) return FT_NOMEM(error);
-    *params = json_object();
-    if (*params != NULL && json_object_set_new(*params, "metric", json_string(metric_names[m->metric])) == 0)
-        return FT_OK;
-    json_decref(*params);
-    return FT_NOMEM(error);
+    *params = json_with(json_object(), "metric", json_string(metric_names[m->metric]));
+    return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 static ft_status parse_metric(const json_t *params, ethos_metric *metric, ft_error *error) {

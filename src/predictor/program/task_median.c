@@ -49,8 +49,8 @@ static json_t *labels_of(json_t *tasks, const char *task, uint32_t device, uint3
     json_t *lists = json_object_get(tasks, task);
     if (lists == NULL) {
         lists = json_array();
-        for (uint32_t i = 0; i < device_count; i++) json_array_append_new(lists, json_array());
-        if (json_object_set_new(tasks, task, lists) != 0) return NULL;
+        for (uint32_t i = 0; i < device_count; i++) lists = json_list_with(lists, json_array());
+        if (!json_put(tasks, task, lists)) return NULL;
     }
     return json_array_get(lists, device);
 }
@@ -61,9 +61,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
         const fit_row *row = &g->set->train.items[item->rows[i]];
         json_t *own = labels_of(g->tasks, found->data, row->device, g->set->device_count);
         json_t *all = labels_of(g->tasks, "", row->device, g->set->device_count);
-        if (json_array_append_new(own, json_real(row->label)) != 0 ||
-            json_array_append_new(all, json_real(row->label)) != 0)
-            return FT_NOMEM(error);
+        if (!json_add(own, json_real(row->label)) || !json_add(all, json_real(row->label))) return FT_NOMEM(error);
     }
     return FT_OK;
 }
@@ -92,7 +90,7 @@ static ft_status replace_by_medians(json_t *tasks, ft_error *error) {
     json_t *lists;
     json_object_foreach(tasks, task, lists) {
         for (size_t i = 0; i < json_array_size(lists); i++) {
-            if (json_array_set_new(lists, i, median_of(json_array_get(lists, i))) != 0) return FT_NOMEM(error);
+            if (!json_replace(lists, i, median_of(json_array_get(lists, i)))) return FT_NOMEM(error);
         }
     }
     return FT_OK;
@@ -136,7 +134,7 @@ static ft_status fit(const fit_set *set, const fit_context *context, void **out,
 static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
     const median_model *m = model;
     (void)block;
-    *params = json_deep_copy(m->params);
+    *params = json_clone(m->params);
     return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
@@ -166,7 +164,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     }
     median_model *m = calloc(1, sizeof *m);
     if (m == NULL) return FT_NOMEM(error);
-    m->params = json_deep_copy(params);
+    m->params = json_clone(params);
     if (m->params == NULL) {
         free_model(m);
         return FT_NOMEM(error);

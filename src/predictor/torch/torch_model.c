@@ -125,11 +125,9 @@ void torch_model_finish(torch_model *m) {
 static json_t *save_list(const torch_model *m, bool has_settings) {
     json_t *list = json_array();
     uint32_t count = has_settings ? m->setting_count : m->device_count;
-    for (uint32_t i = 0; list != NULL && i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         json_t *item = has_settings ? torch_setting_save(&m->settings[i]) : torch_sheet_save(&m->sheets[i]);
-        if (item != NULL && json_array_append_new(list, item) == 0) continue;
-        json_decref(list);
-        return NULL;
+        list = json_list_with(list, item);
     }
     return list;
 }
@@ -137,11 +135,9 @@ static json_t *save_list(const torch_model *m, bool has_settings) {
 /* Widths of all settings, then the typical spread of each side. */
 static json_t *save_widths(const torch_model *m) {
     json_t *list = json_array();
-    for (uint32_t i = 0; list != NULL && i < m->setting_count + TORCH_SIDES; i++) {
+    for (uint32_t i = 0; i < m->setting_count + TORCH_SIDES; i++) {
         double value = i < m->setting_count ? m->widths[i] : m->typical_spread[i - m->setting_count];
-        if (json_array_append_new(list, json_real(value)) == 0) continue;
-        json_decref(list);
-        return NULL;
+        list = json_list_with(list, json_real(value));
     }
     return list;
 }
@@ -150,11 +146,7 @@ ft_status torch_model_save(const void *model, json_t **params, float_block *bloc
     const torch_model *m = model;
     json_t *object = json_pack("{s:o, s:o, s:o}", "config", torch_config_write(&m->config), "columns",
                                save_list(m, true), "sheets", save_list(m, false));
-    json_t *widths = object != NULL && m->widths != NULL ? save_widths(m) : NULL;
-    if (m->widths != NULL && (widths == NULL || json_object_set_new(object, "widths", widths) != 0)) {
-        json_decref(object);
-        return FT_NOMEM(error);
-    }
+    if (m->widths != NULL) object = json_with(object, "widths", save_widths(m));
     if (object == NULL) return FT_NOMEM(error);
     bool has_memory = float_block_add(block, m->scaling[0].mean, TORCH_SIDES * SCALING_FLOATS);
     size_t sizes[MATRICES];
