@@ -8,6 +8,7 @@ typedef struct arguments {
     output_options output;
     name_list predictors;   /* devices: --predictor */
     ft_format model_format; /* ops: --model-format */
+    bool has_template;      /* devices: --template */
     argument_list names;    /* devices, or predictor files */
 } arguments;
 
@@ -34,6 +35,7 @@ static int run_list(const option_set *options, int argc, char **argv, list_write
 static const option_row devices_rows[] = {
     {"predictor", "FILE", "a predictor of your own instead of the bundled ones; may be repeated", 0,
      NAMES(arguments, predictors)},
+    {"template", NULL, "print a device file with every key, to be filled in", 0, FLAG(arguments, has_template)},
     {0},
 };
 
@@ -47,10 +49,19 @@ const option_set cmd_devices_options = {
            "Examples:\n"
            "  foretell list devices\n"
            "  foretell list devices rtx-4090 my-gpu.json\n"
+           "  foretell list devices --template --output my-gpu.json\n"
            "  foretell list devices --format csv --output devices.csv",
     .args_doc = "[NAME...]",
     .first_argument = "@devices",
     .arguments = offsetof(arguments, names)};
+
+static ft_status write_template(FILE *stream, const arguments *args, const ft_predictor_set *set, ft_error *error) {
+    (void)args;
+    (void)set;
+    (void)error;
+    fputs(ft_device_template(), stream); /* output_end checks the stream */
+    return FT_OK;
+}
 
 static ft_status write_devices(FILE *stream, const arguments *args, const ft_predictor_set *set, ft_error *error) {
     return ft_report_devices(stream, &args->output.style, set, (const char **)args->names.items, args->names.count,
@@ -63,6 +74,7 @@ int cmd_devices(int argc, char **argv) {
     ft_predictor_set *set = NULL;
     ft_error error;
     options_parse(&cmd_devices_options, argc, argv, &args);
+    if (args.has_template) return write_list(&args, NULL, write_template);
     ft_status status = ft_predictor_set_open(args.predictors.items, args.predictors.count, &set, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);
     if (status != FT_OK && (status != FT_ERR_IO || args.predictors.count > 0)) return (int)status;

@@ -30,7 +30,8 @@ static const option_row rows[] = {
     {"output", "RUN", "the folder that gets predictor, scores, log and settings (needed)", 0, TEXT(arguments, run)},
     {"family", "NAME", "family of predictors; 'foretell list families' lists them (the first one)", 0,
      TEXT(arguments, train.family), .choices = "@families"},
-    {"config", "FILE|KEY=VALUE", "settings of the family: a JSON file, and single ones; may be repeated", 0,
+    {"config", "FILE|KEY=VALUE",
+     "settings of the family: a JSON file or object, and single ones; may be repeated", 0,
      PARSED_BY(config_list_add, arguments, config)},
     {.help = "Run:", .group = 20},
     THREADS_ROW(arguments, train.threads, 0),
@@ -116,6 +117,16 @@ static ft_status train(const arguments *args, const ft_dataset *data) {
     return status;
 }
 
+/* Scores and intervals of a few models say little. */
+static void note_few(const arguments *args, const ft_dataset *data) {
+    enum { FEW_MODELS = 30 };
+    uint32_t models = ft_dataset_graph_count(data);
+    if (args->is_quiet || models >= FEW_MODELS) return;
+    cli_note("%s has %u different models, which is few: intervals are wide, and scores of a few records vary by "
+             "chance; 'foretell adapt' learns more from as many",
+             args->data, models);
+}
+
 static ft_status run_train(arguments *args) {
     ft_dataset *data;
     ft_error error;
@@ -128,6 +139,7 @@ static ft_status run_train(arguments *args) {
     if (status != FT_OK) {
         cli_fail(status, "%s", error.message);
     } else {
+        note_few(args, data);
         status = train(args, data);
         ft_dataset_free(data);
     }

@@ -87,9 +87,12 @@ void option_plot(void *field, const char *text, const option_row *row, struct ar
 
 void config_list_add(void *field, const char *text, const option_row *row, struct argp_state *state) {
     config_list *s = field;
-    if (strchr(text, '=') == NULL) {
-        if (s->path != NULL) argp_error(state, "--%s %s: only one file of settings is possible", row->name, text);
+    bool is_object = text[strspn(text, " \t\r\n")] == '{'; /* may contain '=' */
+    if (is_object || strchr(text, '=') == NULL) {
+        if (s->path != NULL)
+            argp_error(state, "--%s %s: only one file or object of settings is possible", row->name, text);
         s->path = text;
+        s->is_object = is_object;
         return;
     }
     if (s->count == CONFIG_MAX_ITEMS) argp_error(state, "--%s: at most %d of them", row->name, CONFIG_MAX_ITEMS);
@@ -98,8 +101,9 @@ void config_list_add(void *field, const char *text, const option_row *row, struc
 
 ft_status config_list_read(config_list *s) {
     if (s->path == NULL) return FT_OK;
-    s->text = cli_read_file(s->path);
-    return s->text != NULL ? FT_OK : FT_ERR_IO;
+    s->text = s->is_object ? strdup(s->path) : cli_read_file(s->path);
+    if (s->text != NULL) return FT_OK;
+    return s->is_object ? cli_fail(FT_ERR_NOMEM, "out of memory") : FT_ERR_IO;
 }
 
 void config_list_free(config_list *s) {

@@ -88,16 +88,17 @@ option_parser option_mode, option_optimizer, option_format, option_plot;
 /* clang-format on */
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* Values of --config: a file of settings, and single ones beside it. */
+/* Values of --config: a file or an object of settings, and single ones beside it. */
 enum { CONFIG_MAX_ITEMS = 256 };
 typedef struct config_list {
-    const char *path; /* of the file; NULL: none */
-    char *text;       /* its content, once it is read */
+    const char *path; /* of the file, or the object itself; NULL: none */
+    bool is_object;
+    char *text; /* the content of the file, once it is read */
     const char *items[CONFIG_MAX_ITEMS];
     uint32_t count;
 } config_list;
 
-/* FILE or KEY=VALUE, to a config_list. */
+/* FILE, {OBJECT} or KEY=VALUE, to a config_list. */
 option_parser config_list_add;
 /* Reads the file, if there is one; prints a message when it fails. */
 ft_status config_list_read(config_list *s);

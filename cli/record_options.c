@@ -75,10 +75,28 @@ static void leave_split(const record_options *c, ft_split *split, bool *is_found
     *is_found = false;
 }
 
+static bool is_all(const record_options *c) {
+    return c->split != NULL && strcmp(c->split, "all") == 0 && !c->has_part;
+}
+
+/* `--split all` evaluates every record, also those that the predictor learned from. */
+static ft_status split_all(const record_options *c, const ft_predictor *predictor, const ft_dataset *data) {
+    ft_split own = {0};
+    ft_error error;
+    bool is_found = false;
+    ft_status status = ft_predictor_split(chosen(c, predictor), data, &own, &is_found, &error);
+    if (status != FT_OK && status != FT_ERR_UNSUPPORTED) return cli_fail(status, "%s: %s", c->data, error.message);
+    if (is_found && !c->is_quiet)
+        cli_note("the predictor was trained on this data set: errors on new models may be larger than on all records");
+    ft_split_free(&own);
+    return FT_OK;
+}
+
 ft_status record_options_split(const record_options *c, const ft_predictor *predictor, const ft_dataset *data,
                                ft_split *split, bool *is_found) {
     ft_error error;
-    *is_found = true;
+    *is_found = !is_all(c);
+    if (is_all(c)) return split_all(c, predictor, data);
     ft_status status = c->split != NULL ? ft_split_make(data, c->split, c->seed, split, &error)
                                         : ft_predictor_split(chosen(c, predictor), data, split, is_found, &error);
     if (status != FT_OK) return cli_fail(status, "%s: %s", c->data, error.message);
@@ -122,7 +140,8 @@ ft_status record_options_evaluate(const record_options *c, const char *name, con
                                          .mode = c->mode,
                                          .filter = c->filter,
                                          .threads = c->threads,
-                                         .progress = progress_step};
+                                         .progress = progress_step,
+                                         .with_adapted = is_all(c)};
     warn_of_other_split(c, name, predictor, data, split);
     progress_begin(0, c->is_quiet);
     ft_status status = ft_evaluate(predictor, data, &options, evaluation, &error);

@@ -27,6 +27,8 @@ FT_API double ft_device_number(const ft_device *device, const char *key);
 
 /* The names of those numbers; NULL after the last. */
 FT_API const char *ft_device_number_name(uint32_t index);
+/* A device file with every key, to be filled in; it can be opened as it is. */
+FT_API const char *ft_device_template(void);
 
 /* The bundled devices. */
 FT_API uint32_t ft_device_count(void);

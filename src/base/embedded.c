@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 
@@ -25,7 +26,7 @@ const embedded_file *embedded_find(const embedded_file *files, uint32_t count, c
 
 /* --- Similar names -------------------------------------------------------------------------------------------- */
 
-enum { MAX_LISTED = 8, MAX_SUGGESTED = 3, NAME_MAX_COMPARED = 63 };
+enum { MAX_LISTED = 8, MAX_SUGGESTED = 3, NAME_MAX_COMPARED = 63, MIN_WORD = 3 };
 
 /* Lower-case letters and digits only, so that case and separators do not matter. */
 static size_t simplify(const char *name, size_t length, char simple[static NAME_MAX_COMPARED]) {
@@ -74,8 +75,24 @@ static void add_name(ft_error *error, bool is_first, const char *name) {
     snprintf(error->message + length, sizeof error->message - length, "%s %s", is_first ? "" : ",", name);
 }
 
+/* The first word of at least three letters or digits that `text` shares with the names of a file, whole or as the
+ * beginning of a longer word: "ethos-u85" and ethos-u55-128. */
+static bool shares_word(const embedded_file *file, const char *text) {
+    const char *const names[] = {file->name, file->other_names};
+    for (size_t length; *text != '\0'; text += length + (text[length] != '\0')) {
+        for (length = 0; isalnum((unsigned char)text[length]);) length++;
+        for (size_t i = 0; length >= MIN_WORD && i < 2; i++) {
+            for (const char *at = names[i]; *at != '\0'; at++) {
+                bool is_start = at == names[i] || !isalnum((unsigned char)at[-1]);
+                if (is_start && strncasecmp(at, text, length) == 0) return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The most similar first, and none that differ in more than about a quarter of the letters; equally similar ones in the
- * order of the table. */
+ * order of the table. When there are none, those that share a word. */
 static void add_similar(const embedded_file *files, uint32_t count, const char *name, ft_error *error) {
     char simple[NAME_MAX_COMPARED];
     size_t added = 0, max_distance = 1 + simplify(name, strlen(name), simple) / 4;
@@ -86,6 +103,13 @@ static void add_similar(const embedded_file *files, uint32_t count, const char *
             add_name(error, added++ == 0, files[i].name);
         }
     }
+    bool is_near = added > 0;
+    for (uint32_t i = 0; !is_near && i < count && added < MAX_SUGGESTED; i++) {
+        if (!shares_word(&files[i], name)) continue;
+        if (added == 0) add_text(error, "; similar names are");
+        add_name(error, added++ == 0, files[i].name);
+    }
+    if (added == 0) add_text(error, " and no similar name");
 }
 
 ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *what, const char *command,

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,26 +18,29 @@
 #include "base/json.h"
 
 /* The numbers of a data sheet. */
-static const char *const number_names[] = {
-    "threads",
-    "units",
-    "clock_hz",
-    "unit_threads",
-    "unit_shared_bytes",
-    "unit_registers",
-    "thread_registers",
-    "warp_threads",
-    "peak_float32_flops",
-    "peak_float16_flops",
-    "peak_bfloat16_flops",
-    "peak_tensorfloat32_flops",
-    "peak_int8_ops",
-    "memory_bytes",
-    "bandwidth_bytes_per_s",
-    "cache_bytes",
-    "power_w",
-    "launch_s",
-};
+#define NUMBER_LIST(X)                                                                                                 \
+    X("threads")                                                                                                       \
+    X("units")                                                                                                         \
+    X("clock_hz")                                                                                                      \
+    X("unit_threads")                                                                                                  \
+    X("unit_shared_bytes")                                                                                             \
+    X("unit_registers")                                                                                                \
+    X("thread_registers")                                                                                              \
+    X("warp_threads")                                                                                                  \
+    X("peak_float32_flops")                                                                                            \
+    X("peak_float16_flops")                                                                                            \
+    X("peak_bfloat16_flops")                                                                                           \
+    X("peak_tensorfloat32_flops")                                                                                      \
+    X("peak_int8_ops")                                                                                                 \
+    X("memory_bytes")                                                                                                  \
+    X("bandwidth_bytes_per_s")                                                                                         \
+    X("cache_bytes")                                                                                                   \
+    X("power_w")                                                                                                       \
+    X("launch_s")
+
+#define NUMBER_NAME(name) name,
+static const char *const number_names[] = {NUMBER_LIST(NUMBER_NAME)};
+#undef NUMBER_NAME
 
 enum { NUMBER_COUNT = sizeof number_names / sizeof number_names[0] };
 
@@ -108,14 +112,36 @@ static ft_status read_key(ft_device *device, const char *key, const json_t *valu
     if (strcmp(key, "runtime") == 0) return read_text(value, device->runtime, sizeof device->runtime, error);
     if (strcmp(key, "sources") == 0) return check_list(value, false, error);
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
-        if (strcmp(key, number_names[i]) == 0) return json_read_number(value, 1e-12, 1e30, &device->values[i], error);
+        if (strcmp(key, number_names[i]) != 0) continue;
+        return json_is_null(value) ? FT_OK : json_read_number(value, 1e-12, 1e30, &device->values[i], error);
     }
-    return ft_fail(error, FT_ERR_DAMAGED, "is an unknown key; docs/devices.md lists the keys");
+    return ft_fail(error, FT_ERR_DAMAGED, "is an unknown key; 'foretell list devices --template' prints all keys");
+}
+
+/* The required keys that are absent, all in one message. */
+static ft_status check_required(const json_t *document, ft_error *error) {
+    static const char *const required[] = {"foretell_device", "name", "kind", "runtime"};
+    char missing[128] = "";
+    size_t length = 0, count = 0;
+    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
+        if (json_object_get(document, required[i]) != NULL) continue;
+        length +=
+            (size_t)snprintf(missing + length, sizeof missing - length, "%s'%s'", count > 0 ? ", " : "", required[i]);
+        count++;
+    }
+    if (count == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_FORMAT,
+                   "is no device file: it has no key%s %s; 'foretell list devices --template' prints a file to fill in",
+                   count > 1 ? "s" : "", missing);
 }
 
 static ft_status read_all(ft_device *device, const json_t *document, ft_error *error) {
-    if (!json_is_object(document) || json_object_get(document, "foretell_device") == NULL)
-        return ft_fail(error, FT_ERR_FORMAT, "has no key 'foretell_device', so it is not a device file");
+    if (!json_is_object(document))
+        return ft_fail(error, FT_ERR_FORMAT,
+                       "is no device file: it holds %s instead of an object; 'foretell list devices --template' prints "
+                       "a file to fill in",
+                       json_kind(document));
+    if (json_object_get(document, "foretell_device") == NULL) return check_required(document, error);
     for (size_t i = 0; i < NUMBER_COUNT; i++) device->values[i] = NAN;
     const char *key;
     const json_t *value;
@@ -123,11 +149,7 @@ static ft_status read_all(ft_device *device, const json_t *document, ft_error *e
         ft_status status = read_key(device, key, value, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
     }
-    const char *missing = device->name[0] == '\0'      ? "name"
-                          : device->kind[0] == '\0'    ? "kind"
-                          : device->runtime[0] == '\0' ? "runtime"
-                                                       : NULL;
-    return missing == NULL ? FT_OK : ft_fail(error, FT_ERR_DAMAGED, "has no key '%s'", missing);
+    return check_required(document, error);
 }
 
 ft_status device_parse(const char *bytes, size_t size, const char *name, ft_device **device, ft_error *error) {
@@ -159,6 +181,15 @@ static ft_status open_file(const char *path, ft_device **device, ft_error *error
     return status;
 }
 
+static ft_status fail_unknown(const char *name, ft_error *error) {
+    ft_status status = embedded_fail(device_builtin, device_builtin_count, "device", "devices", name, error);
+    if (error == NULL) return status;
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length,
+             ", 'foretell list devices --template' prints a file to describe another");
+    return status;
+}
+
 ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) {
     const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
     const char *matched = file == NULL && !embedded_is_path(name) ? ft_device_match(name) : NULL;
@@ -169,7 +200,7 @@ ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) 
         return status == FT_OK ? FT_OK : FT_NOMEM(error);
     }
     if (embedded_is_path(name)) return open_file(name, device, error);
-    return embedded_fail(device_builtin, device_builtin_count, "device", "devices", name, error);
+    return fail_unknown(name, error);
 }
 
 void ft_device_free(ft_device *device) {
@@ -197,6 +228,22 @@ double ft_device_number(const ft_device *device, const char *key) {
         if (strcmp(key, number_names[i]) == 0) return device->values[i];
     }
     return NAN;
+}
+
+/* A number of the template is null, which is the same as absent. */
+#define NUMBER_TEMPLATE(name) "  \"" name "\": null,\n"
+static const char template_text[] =
+    "{\n"
+    "  \"foretell_device\": 1,\n"
+    "  \"name\": \"my-device\",\n"
+    "  \"text\": \"one line of description\",\n"
+    "  \"kind\": \"gpu\",\n"
+    "  \"runtime\": \"torch-eager\",\n" NUMBER_LIST(NUMBER_TEMPLATE) "  \"sources\": []\n"
+                                                                     "}\n";
+#undef NUMBER_TEMPLATE
+
+const char *ft_device_template(void) {
+    return template_text;
 }
 
 const char *ft_device_number_name(uint32_t index) {

@@ -44,11 +44,16 @@ static void similar_names_are_suggested(void **state) {
                         "'foretell list devices' lists all 9");
     embedded_fail(many, 9, "device", "devices", "mi8-gpu", &error);
     assert_non_null(strstr(error.message, "similar names are adreno-640;"));
+    embedded_fail(many, 9, "device", "devices", "Adreno 740 of a phone", &error); /* a word in common */
+    assert_non_null(strstr(error.message, "; similar names are adreno-640;"));
+    embedded_fail(many, 9, "device", "devices", "jetson", &error);
+    assert_string_equal(error.message, "there is no device 'jetson' and no similar name; "
+                                       "'foretell list devices' lists all 9");
     char endless[2000];
     memset(endless, 'x', sizeof endless - 1);
     endless[sizeof endless - 1] = '\0';
     assert_int_equal(embedded_fail(many, 9, "device", "devices", endless, &error), FT_ERR_USAGE);
-    assert_null(strstr(error.message, "similar names"));
+    assert_null(strstr(error.message, "similar names are"));
     assert_non_null(strstr(error.message, "; 'foretell list devices' lists all 9"));
 }
 

@@ -19,7 +19,7 @@ trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 
 make_models() {
     local name
-    for name in custom_op fixed_batch bert_base mobilenet_v2; do
+    for name in custom_op fixed_batch bert_base mobilenet_v2 llama_1b_int4 bert_optimized; do
         "$build/makemodel" --no-weights "$name" "$name.onnx" || return 1
     done
     "$build/makemodel" custom_op weights.onnx || return 1

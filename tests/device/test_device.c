@@ -143,19 +143,39 @@ static void numbers_are_read_by_name(void **state) {
     ft_device_free(NULL);
 }
 
+#define REST "\"name\": \"x\", \"kind\": \"gpu\", \"runtime\": \"r\""
+
+/* The template opens as it is; its numbers are unknown, and every number of a data sheet is in it. */
+static void the_template_is_a_device_file(void **state) {
+    (void)state;
+    const char *text = ft_device_template();
+    ft_device *device = NULL;
+    ft_error error;
+    assert_int_equal(device_parse(text, strlen(text), "template", &device, &error), FT_OK);
+    assert_string_equal(ft_device_name(device), "my-device");
+    for (uint32_t i = 0; ft_device_number_name(i) != NULL; i++) {
+        assert_non_null(strstr(text, ft_device_number_name(i)));
+        assert_true(isnan(ft_device_number(device, ft_device_number_name(i))));
+    }
+    ft_device_free(device);
+}
+
 static void invalid_files_are_errors(void **state) {
     (void)state;
     refuses("{", FT_ERR_DAMAGED, "line 1");
-    refuses("[]", FT_ERR_FORMAT, "not a device file");
     refuses("{\"name\": \"x\"}", FT_ERR_FORMAT, "'foretell_device'");
-    refuses("{\"foretell_device\": 2}", FT_ERR_UNSUPPORTED, "newer foretell");
-    refuses("{\"foretell_device\": \"1\"}", FT_ERR_DAMAGED, "must be 1");
-    refuses("{\"foretell_device\": 1.0}", FT_ERR_DAMAGED, "must be 1");
-    refuses("{\"foretell_device\": 0}", FT_ERR_DAMAGED, "must be 1");
-    refuses("{\"foretell_device\": 1}", FT_ERR_DAMAGED, "has no key 'name'");
-    refuses("{\"foretell_device\": 1, \"name\": \"x\"}", FT_ERR_DAMAGED, "has no key 'kind'");
-    refuses("{\"foretell_device\": 1, \"name\": \"x\", \"kind\": \"gpu\"}", FT_ERR_DAMAGED, "has no key 'runtime'");
-    refuses("{\"foretell_device\": 1, \"name\": \"a b\"}", FT_ERR_DAMAGED, "'a b' is not a valid name");
+    refuses("{\"foretell_device\": 2, " REST "}", FT_ERR_UNSUPPORTED, "newer foretell");
+    refuses("{\"foretell_device\": \"1\", " REST "}", FT_ERR_DAMAGED, "must be 1");
+    refuses("{\"foretell_device\": 1.0, " REST "}", FT_ERR_DAMAGED, "must be 1");
+    refuses("{\"foretell_device\": 0, " REST "}", FT_ERR_DAMAGED, "must be 1");
+    refuses("{\"foretell_device\": 1}", FT_ERR_FORMAT,
+            "has no keys 'name', 'kind', 'runtime'; 'foretell list devices --t");
+    refuses("{\"foretell_device\": 1, \"name\": \"x\"}", FT_ERR_FORMAT, "has no keys 'kind', 'runtime';");
+    refuses("{\"foretell_device\": 1, \"name\": \"x\", \"kind\": \"gpu\"}", FT_ERR_FORMAT, "has no key 'runtime';");
+    refuses("{}", FT_ERR_FORMAT, "has no keys 'foretell_device', 'name', 'kind', 'runtime';");
+    refuses("[]", FT_ERR_FORMAT, "it holds a list instead of an object");
+    refuses("{\"foretell_device\": 1, \"name\": \"a b\", \"kind\": \"gpu\", \"runtime\": \"r\"}", FT_ERR_DAMAGED,
+            "'a b' is not a valid name");
     refuses("{\"foretell_device\": 1, \"name\": \"\"}", FT_ERR_DAMAGED, "'name': has 0 characters");
     refuses("{\"foretell_device\": 1, \"name\": 7}", FT_ERR_DAMAGED, "is a number, but a string");
     refuses("{\"foretell_device\": 1, \"kind\": \"abacus\"}", FT_ERR_DAMAGED, "'abacus'");
@@ -228,6 +248,7 @@ int main(void) {
         cmocka_unit_test(names_of_drivers_are_matched),
         cmocka_unit_test(files_named_after_devices_are_matched),
         cmocka_unit_test(numbers_are_read_by_name),
+        cmocka_unit_test(the_template_is_a_device_file),
         cmocka_unit_test(invalid_files_are_errors),
         cmocka_unit_test(devices_open_by_name_and_path),
         cmocka_unit_test(out_of_memory_is_an_error),
