@@ -3,6 +3,7 @@
 #   BUILD=dir       where everything made goes (build, or build-asan with SANITIZE)
 #   CC=clang        another compiler; CFLAGS, LDFLAGS and LDLIBS are honoured as usual
 #   SANITIZE=list   build with these sanitizers, for example address,undefined
+#   STRIP=          keep debugging symbols in what `make install` copies (strip)
 #   V=1             print whole commands
 
 SANITIZE ?=
@@ -85,7 +86,7 @@ help:
 #: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
 #: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
 #: make bench                 speed and memory, as tables and as bench/results/*.csv; PARTS="predict nn" runs only some
-#: make install PREFIX=dir    command, libraries, headers, predictors, schemas, docs, completion; DESTDIR is honoured
+#: make install PREFIX=dir    command, libraries, headers, predictors, schemas, docs, completion; DESTDIR is honoured; STRIP= keeps symbols
 #: make clean                 remove what was built
 #:
 #: Every target first installs the Debian packages it lacks (scripts/setup). Variables: BUILD, CC, CFLAGS, V=1.
@@ -269,6 +270,7 @@ BASH_DIR   ?= $(PREFIX)/share/bash-completion/completions
 ZSH_DIR    ?= $(PREFIX)/share/zsh/site-functions
 FISH_DIR   ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR     ?= $(PREFIX)/share/doc/foretell
+STRIP      ?= strip
 SHARED     := libforetell.so.$(VERSION)
 MAN_PAGE   := docs/man/foretell.1
 DOCS       := CHANGELOG.md LICENSE $(wildcard docs/*.md docs/*.svg docs/*.png)
@@ -288,6 +290,8 @@ install: all $(BUILD)/foretell.pc
 	install -m 755 $(COMMAND) '$(DESTDIR)$(BINDIR)'
 	install -m 644 $(BUILD)/libforetell.a '$(DESTDIR)$(LIBDIR)'
 	install -m 755 $(BUILD)/libforetell.so '$(DESTDIR)$(LIBDIR)/$(SHARED)'
+	$(if $(STRIP),$(STRIP) '$(DESTDIR)$(BINDIR)/$(notdir $(COMMAND))' '$(DESTDIR)$(LIBDIR)/$(SHARED)')
+	$(if $(STRIP),$(STRIP) --strip-debug '$(DESTDIR)$(LIBDIR)/libforetell.a')
 	ln -sf $(SHARED) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libforetell.so'
 	install -m 644 include/foretell/*.h '$(DESTDIR)$(INCLUDEDIR)/foretell'

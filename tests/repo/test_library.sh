@@ -74,6 +74,32 @@ install_copy() {
     make --no-print-directory BUILD="$build" PREFIX=/opt/foretell DESTDIR="$PWD/$work/dest" install
 }
 
+installed_sections() { # names of the sections of an installed file
+    readelf -SW "$work/dest/opt/foretell/$1" | grep -o '\.\(debug_info\|symtab\)\b' | sort -u | tr '\n' ' '
+}
+
+# Command and shared library keep the symbols that programs link to, the static library those that linkers read.
+installed_files_are_stripped() {
+    local shared archive command
+    shared=$(installed_sections lib/libforetell.so) command=$(installed_sections bin/foretell)
+    archive=$(installed_sections lib/libforetell.a)
+    echo "libforetell.so: '$shared', foretell: '$command', libforetell.a: '$archive'"
+    [ -z "$shared$command" ] && [ "$archive" = '.symtab ' ] || return 1
+    cmp <(nm -D --defined-only "$build/libforetell.so" | awk '{ print $3 }' | sort) \
+        <(nm -D --defined-only "$work/dest/opt/foretell/lib/libforetell.so" | awk '{ print $3 }' | sort)
+}
+
+symbols_are_kept_on_request() {
+    make --no-print-directory BUILD="$build" PREFIX=/opt/foretell DESTDIR="$PWD/$work/dest" STRIP= install >/dev/null || return 1
+    local file
+    for file in libforetell.so libforetell.a; do
+        echo "$file: $(installed_sections "lib/$file")"
+        [ "$(installed_sections "lib/$file")" = "$(readelf -SW "$build/$file" |
+            grep -o '\.\(debug_info\|symtab\)\b' | sort -u | tr '\n' ' ')" ] || return 1
+    done
+    [[ $(installed_sections lib/libforetell.so) = *.symtab* ]]
+}
+
 use_installed() {
     local dest=$PWD/$work/dest flags
     flags=$(PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_PATH=$dest/opt/foretell/lib/pkgconfig \
@@ -140,8 +166,10 @@ point "the shared library exports only ft_ names" exports_are_public
 point "what the headers declare is exported" declared_is_exported
 point "what is exported is declared" exported_is_declared
 point "install" install_copy
+point "what is installed is stripped" installed_files_are_stripped
 point "completion, schemas and docs are installed" completion_schemas_and_docs_are_installed
 point "a program builds with pkg-config against the installed copy" use_installed
 point "it finds the predictors that were installed" installed_predictors_are_found
+point "make install STRIP= keeps debugging symbols" symbols_are_kept_on_request
 point "uninstall leaves nothing" uninstall_leaves_nothing
 finish
