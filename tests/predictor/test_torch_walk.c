@@ -3,11 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "predictor/torch/torch_walk.h"
+#include "support/growth.h"
 #include "support/toy.h"
 
 enum { MAX_OPS = 8 };
@@ -55,7 +57,7 @@ static void scene_walk(scene *s, uint32_t output, uint32_t fused) {
     assert_int_equal(torch_walk_begin(s->graph, &s->kernels, &s->memory, &s->walk, NULL), FT_OK);
 }
 
-static torch_kernel bytes_of(const scene *s, uint32_t kernel) {
+static torch_kernel bytes_of(scene *s, uint32_t kernel) {
     torch_kernel k = {0};
     torch_walk_add_bytes(&s->walk, kernel, &k);
     return k;
@@ -311,6 +313,35 @@ static void integers_and_unbatched_tensors_are_not_activations(void **state) {
     scene_close(&s);
 }
 
+static double read_many(void *user, uint32_t size) {
+    (void)user;
+    scene s;
+    scene_open(&s);
+    ft_graph *g = s.graph;
+    uint32_t *inputs = calloc(size, sizeof *inputs), output = toy_value(g, 1, 4);
+    assert_non_null(inputs);
+    for (uint32_t i = 0; i < size; i++) inputs[i] = toy_input(g, 1, 4);
+    toy_op_full(g, &(ft_op){.name = "sum",
+                            .type = "Sum",
+                            .inputs = inputs,
+                            .input_count = size,
+                            .outputs = &output,
+                            .output_count = 1});
+    scene_walk(&s, output, 0);
+    double started = growth_clock();
+    torch_kernel k = bytes_of(&s, 0);
+    double seconds = growth_clock() - started;
+    assert_true(k.inputs == size && k.read32 == 4.0 * size);
+    free(inputs);
+    scene_close(&s);
+    return seconds;
+}
+
+static void an_operator_with_many_inputs_takes_time_in_proportion(void **state) {
+    (void)state;
+    assert_true(growth_ratio(read_many, NULL, 5000, 8) <= 8);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reshapes_of_transposed_tensors_are_views_where_strides_allow),
                                        cmocka_unit_test(free_operators_launch_nothing),
@@ -320,6 +351,7 @@ int main(void) {
                                        cmocka_unit_test(kernels_read_and_write_each_tensor_once),
                                        cmocka_unit_test(inputs_of_another_type_are_cast),
                                        cmocka_unit_test(views_are_read_at_their_source),
-                                       cmocka_unit_test(integers_and_unbatched_tensors_are_not_activations)};
+                                       cmocka_unit_test(integers_and_unbatched_tensors_are_not_activations),
+                                       cmocka_unit_test(an_operator_with_many_inputs_takes_time_in_proportion)};
     return cmocka_run_group_tests_name("predictor/torch_walk", tests, NULL, NULL);
 }

@@ -206,26 +206,20 @@ static void add_writes(const torch_walk *w, uint32_t number, const ft_op *op, to
     }
 }
 
-static bool was_read(const torch_walk *w, const ft_kernel *kernel, uint32_t op_at, uint32_t input) {
-    uint32_t tensor = w->graph->ops[kernel->ops[op_at]].inputs[input];
-    for (uint32_t i = 0; i <= op_at; i++) {
-        const ft_op *op = &w->graph->ops[kernel->ops[i]];
-        uint32_t end = i == op_at ? input : op->input_count;
-        if (torch_walk_is_free(w, kernel->ops[i])) continue;
-        for (uint32_t j = 0; j < end; j++)
-            if (op->inputs[j] == tensor) return true;
-    }
-    return false;
-}
-
-void torch_walk_add_bytes(const torch_walk *w, uint32_t number, torch_kernel *k) {
+/* Each tensor counts once for a kernel, however many of its operators read it. */
+void torch_walk_add_bytes(torch_walk *w, uint32_t number, torch_kernel *k) {
     assert(number < w->kernels->count);
     const ft_kernel *kernel = &w->kernels->items[number];
+    w->stamp++;
     for (uint32_t i = 0; i < kernel->op_count; i++) {
         const ft_op *op = &w->graph->ops[kernel->ops[i]];
         if (torch_walk_is_free(w, kernel->ops[i])) continue;
-        for (uint32_t j = 0; j < op->input_count; j++)
-            if (op->inputs[j] != FT_NONE && !was_read(w, kernel, i, j)) add_read(w, number, op->inputs[j], k);
+        for (uint32_t j = 0; j < op->input_count; j++) {
+            uint32_t in = op->inputs[j];
+            if (in == FT_NONE || w->read_stamp[in] == w->stamp) continue;
+            w->read_stamp[in] = w->stamp;
+            add_read(w, number, in, k);
+        }
         add_writes(w, number, op, k);
     }
 }
@@ -238,7 +232,8 @@ ft_status torch_walk_begin(const ft_graph *graph, const ft_kernels *kernels, are
     w->is_wide = ARENA_ARRAY(memory, bool, (size_t)graph->tensor_count + 1);
     w->is_view = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
     w->rules = ARENA_ARRAY(memory, uint8_t, (size_t)graph->op_count + 1);
-    if (w->is_wide == NULL || w->is_view == NULL || w->rules == NULL) return FT_NOMEM(error);
+    w->read_stamp = ARENA_ARRAY(memory, uint32_t, (size_t)graph->tensor_count + 1);
+    if (w->is_wide == NULL || w->is_view == NULL || w->rules == NULL || w->read_stamp == NULL) return FT_NOMEM(error);
     find_views(w);
     infer_types(w);
     return FT_OK;

@@ -8,9 +8,11 @@
 typedef struct torch_walk {
     const ft_graph *graph;
     const ft_kernels *kernels;
-    uint8_t *rules; /* per operator: its cast_rule under autocast */
-    bool *is_wide;  /* per tensor: float32 under autocast */
-    bool *is_view;  /* per operator: a copy by the fusion rules, but a view in PyTorch */
+    uint8_t *rules;       /* per operator: its cast_rule under autocast */
+    bool *is_wide;        /* per tensor: float32 under autocast */
+    bool *is_view;        /* per operator: a copy by the fusion rules, but a view in PyTorch */
+    uint32_t *read_stamp; /* per tensor: the call of torch_walk_add_bytes that last counted it */
+    uint32_t stamp;       /* of the call at hand */
 } torch_walk;
 
 ft_status torch_walk_begin(const ft_graph *graph, const ft_kernels *kernels, arena *memory, torch_walk *w,
@@ -18,6 +20,6 @@ ft_status torch_walk_begin(const ft_graph *graph, const ft_kernels *kernels, are
 /* Whether an operator launches nothing. */
 bool torch_walk_is_free(const torch_walk *w, uint32_t op);
 /* Adds the elements that kernel `number` reads, writes and casts, and the number of tensors it reads. */
-void torch_walk_add_bytes(const torch_walk *w, uint32_t number, torch_kernel *k);
+void torch_walk_add_bytes(torch_walk *w, uint32_t number, torch_kernel *k);
 
 #endif
