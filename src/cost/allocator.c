@@ -4,8 +4,9 @@
  * segments of 20 MiB or, from 10 MiB on, from a segment of their own, rounded up to 2 MiB. A request gets the smallest
  * free block that holds it (best fit); the rest of the block is split off when it is large enough. A freed block is
  * merged with free neighbours in its segment. Free blocks of each pool are ordered by size, then by address: there is a
- * list for each sixteenth of a power of two, and a bit for each list that is not empty, so lists are short and the
- * first candidate is found with a few bit operations. */
+ * tree for each sixteenth of a power of two, and a bit for each tree that is not empty. Most trees have a few blocks
+ * and are found with a few bit operations; a step of a hundred thousand tensors of one size frees as many blocks of one
+ * tree. */
 #include "cost/allocator.h"
 
 #include <assert.h>
@@ -20,24 +21,24 @@ static const uint64_t MAX_ALLOCATION = (uint64_t)1 << 44;
 static const uint64_t unit = 512, mib = (uint64_t)1 << 20;
 
 typedef struct block {
-    uint64_t size, address;  /* addresses order segments by the time they were reserved */
-    int32_t before, after;   /* neighbours in the segment, or NONE */
-    int32_t smaller, larger; /* neighbours in the list of free blocks, or NONE */
-    int32_t next_idle;       /* next in the list of candidates for allocator_empty_cache */
+    uint64_t size, address; /* addresses order segments by the time they were reserved */
+    int32_t before, after;  /* neighbours in the segment, or NONE */
+    int32_t child[2];       /* of a free block in its tree, smaller and larger, or NONE */
+    int32_t next_idle;      /* next in the list of candidates for allocator_empty_cache */
     bool is_free, is_small, is_idle;
 } block;
 
-typedef struct free_lists {
-    int32_t first[CLASS_COUNT]; /* valid where the bit is set */
+typedef struct free_trees {
+    int32_t root[CLASS_COUNT]; /* valid where the bit is set */
     uint64_t bits[WORD_COUNT];
-} free_lists;
+} free_trees;
 
 struct allocator {
     block *blocks;
     uint32_t block_count, block_capacity;
     int32_t recycled;   /* head of a list of block records that can be reused, linked by `after` */
     int32_t idle;       /* head of a list of blocks that are, or were, a whole free segment */
-    free_lists free[2]; /* large, small */
+    free_trees free[2]; /* large, small */
     int32_t *block_of_id;
     uint32_t id_count;
     uint64_t limit, next_address;
@@ -82,68 +83,105 @@ static bool is_before(const block *x, const block *y) {
     return x->size != y->size ? x->size < y->size : x->address < y->address;
 }
 
+/* A tree is a treap: ordered by size and address, and a heap by these numbers, which make it as deep as one whose
+ * blocks came in random order: some 2 ln n. */
+static uint32_t priority_of(int32_t b) {
+    uint32_t x = (uint32_t)b * UINT32_C(0x9E3779B1);
+    x = (x ^ x >> 15) * UINT32_C(0x85EBCA77);
+    return x ^ x >> 13;
+}
+
+/* The tree `from` as two: blocks before `key`, and those behind. */
+static void split_tree(block *blocks, int32_t from, const block *key, int32_t *smaller, int32_t *larger) {
+    while (from != NONE) {
+        bool is_smaller = is_before(&blocks[from], key);
+        int32_t **hole = is_smaller ? &smaller : &larger;
+        **hole = from;
+        *hole = &blocks[from].child[is_smaller];
+        from = **hole;
+    }
+    *smaller = *larger = NONE;
+}
+
+/* Two trees as one; all blocks of `smaller` are before those of `larger`. */
+static int32_t merge_trees(block *blocks, int32_t smaller, int32_t larger) {
+    int32_t root, *hole = &root;
+    while (smaller != NONE && larger != NONE) {
+        bool is_smaller = priority_of(smaller) > priority_of(larger);
+        int32_t *top = is_smaller ? &smaller : &larger;
+        *hole = *top;
+        hole = &blocks[*top].child[is_smaller];
+        *top = *hole;
+    }
+    *hole = smaller != NONE ? smaller : larger;
+    return root;
+}
+
 static void insert_free(allocator *a, int32_t b) {
     block *own = &a->blocks[b];
-    free_lists *lists = &a->free[own->is_small];
-    uint32_t size_class = class_of(own->size);
-    uint64_t *word = &lists->bits[size_class / 64], bit = (uint64_t)1 << size_class % 64;
-    int32_t smaller = NONE, larger = (*word & bit) != 0 ? lists->first[size_class] : NONE;
-    while (larger != NONE && is_before(&a->blocks[larger], own)) {
-        smaller = larger;
-        larger = a->blocks[larger].larger;
-    }
-    own->smaller = smaller;
-    own->larger = larger;
+    free_trees *trees = &a->free[own->is_small];
+    uint32_t size_class = class_of(own->size), priority = priority_of(b);
+    uint64_t *word = &trees->bits[size_class / 64], bit = (uint64_t)1 << size_class % 64;
+    int32_t *hole = &trees->root[size_class];
+    if ((*word & bit) == 0) *hole = NONE;
+    while (*hole != NONE && priority_of(*hole) > priority)
+        hole = &a->blocks[*hole].child[is_before(&a->blocks[*hole], own)];
+    split_tree(a->blocks, *hole, own, &own->child[0], &own->child[1]);
+    *hole = b;
     own->is_free = true;
-    if (larger != NONE) a->blocks[larger].smaller = b;
-    if (smaller != NONE)
-        a->blocks[smaller].larger = b;
-    else
-        lists->first[size_class] = b;
     *word |= bit;
 }
 
 static void remove_free(allocator *a, int32_t b) {
     block *own = &a->blocks[b];
-    assert(own->is_free);
-    own->is_free = false;
-    if (own->larger != NONE) a->blocks[own->larger].smaller = own->smaller;
-    if (own->smaller != NONE) {
-        a->blocks[own->smaller].larger = own->larger;
-        return;
-    }
-    free_lists *lists = &a->free[own->is_small];
+    free_trees *trees = &a->free[own->is_small];
     uint32_t size_class = class_of(own->size);
-    lists->first[size_class] = own->larger;
-    if (own->larger == NONE) lists->bits[size_class / 64] &= ~((uint64_t)1 << size_class % 64);
+    int32_t *hole = &trees->root[size_class];
+    assert(own->is_free);
+    while (*hole != b) {
+        assert(*hole != NONE);
+        hole = &a->blocks[*hole].child[is_before(&a->blocks[*hole], own)];
+    }
+    *hole = merge_trees(a->blocks, own->child[0], own->child[1]);
+    own->is_free = false;
+    if (trees->root[size_class] == NONE) trees->bits[size_class / 64] &= ~((uint64_t)1 << size_class % 64);
 }
 
 static void resize_block(allocator *a, int32_t b, uint64_t size, uint64_t address) {
     block *own = &a->blocks[b];
-    block changed = {.size = size, .address = address};
-    bool is_in_order = class_of(size) == class_of(own->size) &&
-                       (own->smaller == NONE || is_before(&a->blocks[own->smaller], &changed)) &&
-                       (own->larger == NONE || is_before(&changed, &a->blocks[own->larger]));
-    if (!is_in_order) remove_free(a, b);
+    uint32_t size_class = class_of(own->size);
+    bool is_alone = a->free[own->is_small].root[size_class] == b && own->child[0] == NONE && own->child[1] == NONE;
+    bool stays = is_alone && class_of(size) == size_class;
+    if (!stays) remove_free(a, b);
     own->size = size;
     own->address = address;
-    if (!is_in_order) insert_free(a, b);
+    if (!stays) insert_free(a, b);
 }
 
-/* The first block of the first list from `size_class` on, or NONE. */
-static int32_t first_from(const free_lists *lists, uint32_t size_class) {
+/* The smallest block of a tree that holds `size`, or NONE. */
+static int32_t find_in_tree(const allocator *a, int32_t b, uint64_t size) {
+    int32_t best = NONE;
+    while (b != NONE) {
+        bool is_enough = a->blocks[b].size >= size;
+        if (is_enough) best = b;
+        b = a->blocks[b].child[!is_enough];
+    }
+    return best;
+}
+
+/* The root of the first tree from `size_class` on, or NONE. */
+static int32_t root_from(const free_trees *trees, uint32_t size_class) {
     uint32_t word = size_class / 64;
-    uint64_t bits = lists->bits[word] >> size_class % 64 << size_class % 64;
-    while (bits == 0 && ++word < WORD_COUNT) bits = lists->bits[word];
-    return bits == 0 ? NONE : lists->first[word * 64 + (uint32_t)__builtin_ctzll(bits)];
+    uint64_t bits = trees->bits[word] >> size_class % 64 << size_class % 64;
+    while (bits == 0 && ++word < WORD_COUNT) bits = trees->bits[word];
+    return bits == 0 ? NONE : trees->root[word * 64 + (uint32_t)__builtin_ctzll(bits)];
 }
 
-/* The smallest free block that holds `size`, or NONE. Blocks of the first list may be too small. */
-static int32_t find(const allocator *a, const free_lists *lists, uint64_t size) {
+/* The smallest free block that holds `size`, or NONE. Blocks of the first tree may be too small. */
+static int32_t find(const allocator *a, const free_trees *trees, uint64_t size) {
     uint32_t size_class = class_of(size);
-    int32_t b = first_from(lists, size_class);
-    while (b != NONE && a->blocks[b].size < size) b = a->blocks[b].larger;
-    return b != NONE ? b : first_from(lists, size_class + 1);
+    int32_t b = find_in_tree(a, root_from(trees, size_class), size);
+    return b != NONE ? b : find_in_tree(a, root_from(trees, size_class + 1), size);
 }
 
 /* --- Blocks -------------------------------------------------------------------------------------------------- */

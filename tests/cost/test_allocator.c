@@ -8,6 +8,7 @@
 
 #include "cost/allocator.h"
 #include "support/failing.h"
+#include "support/growth.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
@@ -292,6 +293,27 @@ static void random_orders_match_a_simple_model(void **state) {
     allocator_free(own);
 }
 
+/* --- Growth -------------------------------------------------------------------------------------------------- */
+
+/* Every second block of a size is freed, from the first to the last, so that none has a free neighbour. */
+static double free_every_second(void *user, uint32_t size) {
+    allocator *own = allocator_new(size, UINT64_MAX);
+    assert_non_null(own);
+    double started = growth_clock();
+    for (uint32_t i = 0; i < size; i++) assert_true(allocator_allocate(own, i, *(uint64_t *)user));
+    for (uint32_t i = 0; i < size; i += 2) allocator_deallocate(own, i);
+    for (uint32_t i = 0; i < size; i += 2) assert_true(allocator_allocate(own, i, *(uint64_t *)user));
+    double seconds = growth_clock() - started;
+    allocator_free(own);
+    return seconds;
+}
+
+static void many_free_blocks_of_one_size_are_found_quickly(void **state) {
+    (void)state;
+    uint64_t sizes[] = {KIB, 3 * MIB};
+    for (int i = 0; i < 2; i++) assert_true(growth_ratio(free_every_second, &sizes[i], 20000, 8) <= 8);
+}
+
 #define WITH_ONE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -301,7 +323,7 @@ int main(void) {
         WITH_ONE(an_allocation_can_be_renamed),      WITH_ONE(free_segments_are_released_near_the_limit),
         WITH_ONE(absurd_sizes_are_capped),           WITH_ONE(scratch_is_freed_at_once),
         WITH_ONE(repeated_steps_become_stable),      cmocka_unit_test(random_orders_match_a_simple_model),
-        cmocka_unit_test(out_of_memory_is_an_error),
+        cmocka_unit_test(out_of_memory_is_an_error), cmocka_unit_test(many_free_blocks_of_one_size_are_found_quickly),
     };
     return cmocka_run_group_tests_name("cost/allocator", tests, NULL, NULL);
 }
