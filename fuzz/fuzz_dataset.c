@@ -59,12 +59,12 @@ static void try_file(const uint8_t *data, size_t size) {
     if (size > 0) memcpy(bytes, data, size);
     seal(bytes, size);
     if (graphfile_from_memory(bytes, size, "fuzz.ftg", &file, &error) == FT_OK) {
+        buf graph = {0};
         for (uint32_t i = 0; i < file.count && i < 16; i++) {
-            size_t length;
-            const uint8_t *graph = graphfile_bytes(&file, i, &length);
-            graphfile_is_intact(&file, i);
-            try_graph(graph, length);
+            ft_status status = graphfile_read(&file, i, &graph, &error);
+            if (status == FT_OK || status == FT_ERR_DAMAGED) try_graph((const uint8_t *)graph.data, graph.length);
         }
+        buf_free(&graph);
     }
     free(bytes);
 }

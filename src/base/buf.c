@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(buf *b, size_t more) {
+bool buf_reserve(buf *b, size_t more) {
     if (b->failed) return false;
     if (more < b->capacity - b->length) return true;
     size_t capacity = b->capacity < 128 ? 256 : b->capacity;
@@ -28,7 +28,7 @@ static bool reserve(buf *b, size_t more) {
 }
 
 void buf_add(buf *b, const void *bytes, size_t length) {
-    if (!reserve(b, length)) return;
+    if (!buf_reserve(b, length)) return;
     if (length > 0) memcpy(b->data + b->length, bytes, length);
     b->length += length;
     assert(b->length < b->capacity);
@@ -61,7 +61,7 @@ void buf_format(buf *b, const char *format, ...) {
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (length >= 0 && reserve(b, (size_t)length)) {
+    if (length >= 0 && buf_reserve(b, (size_t)length)) {
         vsnprintf(b->data + b->length, (size_t)length + 1, format, again);
         b->length += (size_t)length;
     }

@@ -21,6 +21,8 @@ void buf_text(buf *b, const char *text);
 void buf_char(buf *b, char c);
 void buf_int(buf *b, int64_t number); /* as %lld, but much faster */
 void buf_format(buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Makes room for `more` bytes and a terminator after the contents; false when out of memory. */
+bool buf_reserve(buf *b, size_t more);
 void buf_free(buf *b);
 
 #endif

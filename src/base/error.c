@@ -44,8 +44,9 @@ ft_status(ft_fail_prefix)(ft_error *error, ft_status status, const char *format,
 
 ft_status(ft_fail_file)(ft_error *error, const char *path, const char *what, int code) {
     bool is_full = code == ENOSPC || code == EDQUOT;
-    return ft_fail(error, FT_ERR_IO, "%s%s%s: %s%s", path != NULL ? path : "", path != NULL ? ": " : "", what,
-                   strerror(code != 0 ? code : EIO), is_full ? "; free space, or choose another path" : "");
+    return ft_fail(error, code == ENOMEM ? FT_ERR_NOMEM : FT_ERR_IO, "%s%s%s: %s%s", path != NULL ? path : "",
+                   path != NULL ? ": " : "", what, strerror(code != 0 ? code : EIO),
+                   is_full ? "; free space, or choose another path" : "");
 }
 
 const char *ft_status_name(ft_status status) {

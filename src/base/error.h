@@ -11,8 +11,8 @@ ft_status ft_fail(ft_error *error, ft_status status, const char *format, ...) FT
 /* Prepends "prefix: " to the message of a failure, and returns its status. */
 ft_status ft_fail_prefix(ft_error *error, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
 
-/* A failed system call on a file: "path: what: reason" with FT_ERR_IO. `code` is the errno; `path` NULL: the caller
- * adds it with ft_fail_prefix. */
+/* A failed system call on a file: "path: what: reason" with FT_ERR_IO, or FT_ERR_NOMEM. `code` is the errno; `path`
+ * NULL: the caller adds it with ft_fail_prefix. */
 ft_status ft_fail_file(ft_error *error, const char *path, const char *what, int code);
 
 /* The static analyser reads one file at a time; these macros show it that a failure never returns FT_OK. */

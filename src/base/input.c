@@ -1,4 +1,4 @@
-/* input.c - maps files, reads pipes, and inflates gzip with a limit on the output. */
+/* input.c - copies files, reads pipes, and inflates gzip with a limit on the output. */
 #include "base/input.h"
 
 #include <assert.h>
@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -126,34 +125,31 @@ ft_status input_from_memory(const void *bytes, size_t size, const char *name, ui
     return gunzip(bytes, size, name, limit, in, error);
 }
 
-static ft_status map_file(int file, const char *path, input *in, ft_error *error) {
-    struct stat info;
-    if (fstat(file, &info) != 0) return ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is a folder, not a file", path);
-    if (!S_ISREG(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is not a regular file", path);
-    if (info.st_size == 0) return ft_fail(error, FT_ERR_FORMAT, "%s: is empty", path);
-    in->mapping_size = (size_t)info.st_size;
-    void *mapping = mmap(NULL, in->mapping_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapping == MAP_FAILED) return ft_fail(error, FT_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
-    in->mapping = mapping;
-    in->bytes = mapping;
-    in->size = in->mapping_size;
-    return FT_OK;
+/* Takes the packed bytes out of the copy, and frees them. */
+static ft_status unpack_file(const char *path, uint64_t limit, input *in, ft_error *error) {
+    filecopy packed = in->file;
+    in->file = (filecopy){.file = -1};
+    filecopy_load(&packed, packed.bytes, packed.size);
+    ft_status status = filecopy_check(&packed, path, error);
+    if (status == FT_OK) status = gunzip(packed.bytes, packed.size, path, limit, in, error);
+    filecopy_close(&packed);
+    return status;
+}
+
+static ft_status open_file(const char *path, uint64_t whole_bytes, uint64_t limit, input *in, ft_error *error) {
+    *in = (input){0};
+    FT_TRY(filecopy_open(path, whole_bytes, &in->file, error));
+    in->bytes = in->file.bytes;
+    in->size = in->file.size;
+    filecopy_load(&in->file, in->bytes, in->size < INPUT_FIRST_BYTES ? in->size : INPUT_FIRST_BYTES);
+    if (!is_gzip(in->bytes, in->size)) return FT_OK;
+    ft_status status = unpack_file(path, limit, in, error);
+    if (status != FT_OK) input_close(in);
+    return status;
 }
 
 ft_status input_open(const char *path, uint64_t limit, input *in, ft_error *error) {
-    *in = (input){0};
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
-    ft_status status = map_file(file, path, in, error);
-    close(file);
-    if (status == FT_OK && is_gzip(in->bytes, in->size)) {
-        status = gunzip(in->bytes, in->size, path, limit, in, error);
-        munmap(in->mapping, in->mapping_size);
-        in->mapping = NULL;
-    }
-    if (status != FT_OK) input_close(in);
-    return status;
+    return open_file(path, UINT64_MAX, limit, in, error);
 }
 
 /* --- Pipes --------------------------------------------------------------------------------------------------- */
@@ -169,7 +165,7 @@ static ft_status read_stream(int file, const char *name, uint64_t limit, input *
                                     : FT_NOMEM(error);
         ssize_t count = read(file, in->unpacked + in->size, capacity - in->size);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return ft_fail(error, FT_ERR_IO, "%s: %s", name, strerror(errno));
+        if (count < 0) return ft_fail_file(error, NULL, name, errno);
         if (count == 0) break;
         in->size += (size_t)count;
     }
@@ -191,10 +187,10 @@ ft_status input_open_stream(const char *path, uint64_t limit, input *in, bool *i
     bool is_standard = strcmp(path, "-") == 0;
     struct stat info;
     *is_stream = is_standard || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
-    if (!*is_stream) return input_open(path, limit, in, error);
+    if (!*is_stream) return open_file(path, INPUT_WHOLE_BYTES, limit, in, error);
     *in = (input){0};
     int file = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
+    if (file < 0) return ft_fail_file(error, NULL, path, errno);
     ft_status status = read_stream(file, path, limit, in, error);
     close(file);
     if (status == FT_OK) status = unpack_stream(path, limit, in, error);
@@ -203,7 +199,7 @@ ft_status input_open_stream(const char *path, uint64_t limit, input *in, bool *i
 }
 
 void input_close(input *in) {
-    if (in->mapping != NULL) munmap(in->mapping, in->mapping_size);
+    filecopy_close(&in->file);
     free(in->unpacked);
     *in = (input){0};
 }

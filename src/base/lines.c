@@ -20,7 +20,7 @@ ft_status lines_open(const char *path, lines *l, ft_error *error) {
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is a folder", path);
     errno = 0;
     gzFile file = gzopen(path, "rb");
-    if (file == NULL) return errno == 0 ? FT_NOMEM(error) : ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
+    if (file == NULL) return errno == 0 ? FT_NOMEM(error) : ft_fail_file(error, NULL, path, errno);
     gzbuffer(file, 256 * 1024);
     *l = (lines){.file = file, .path = strdup(path), .buffer = malloc(FIRST_BUFFER), .capacity = FIRST_BUFFER};
     if (l->path != NULL && l->buffer != NULL) return FT_OK;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/outfile.h"
 #include "data/dataset.h"
 #include "data/devices.h"

@@ -1,8 +1,8 @@
 /* dataset.c - opening, checking and accessing a data set.
  *
- * Opening maps graphs.ftg, parses records.csv and compares both with dataset.json. It checks what is cheap: all of
- * records.csv, which is read anyway, and header and index of graphs.ftg. Each graph is checked when it is unpacked,
- * all of them by ft_dataset_check. */
+ * Opening reads the index of graphs.ftg, parses records.csv and compares both with dataset.json. It checks what is
+ * cheap: all of records.csv, which is read anyway, and header and index of graphs.ftg. Each graph is checked when it is
+ * unpacked, all of them by ft_dataset_check. */
 #include "data/dataset.h"
 
 #include <assert.h>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "data/pack.h"
 
 /* Larger than a table of a few hundred metrics and a few million rows. */
@@ -63,7 +64,7 @@ static ft_status read_files(ft_dataset *d, ft_error *error) {
     const char *path = dataset_path(&d->memory, d->folder, GRAPHS_FILE);
     if (path == NULL) return FT_NOMEM(error);
     FT_TRY(graphfile_open(path, &d->graphs, error));
-    d->found.graphs.bytes = d->graphs.in.size;
+    d->found.graphs.bytes = d->graphs.size;
     hash_text(d->graphs.hash, d->found.graphs.hash);
     arena scratch;
     map ids;
@@ -157,11 +158,10 @@ uint32_t ft_dataset_graph_count(const ft_dataset *data) {
     return data->graphs.count;
 }
 
-ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, const uint8_t **bytes, size_t *size,
-                              ft_error *error) {
+ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, buf *bytes, ft_error *error) {
     assert(index < data->graphs.count);
-    *bytes = graphfile_bytes(&data->graphs, index, size);
-    if (graphfile_is_intact(&data->graphs, index)) return FT_OK;
+    ft_status status = graphfile_read(&data->graphs, index, bytes, error);
+    if (status != FT_ERR_DAMAGED) return status;
     return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s (number %u) is damaged: import it again", data->folder,
                    GRAPHS_FILE, data->ids[index], index);
 }
@@ -169,12 +169,16 @@ ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, const uint
 ft_status ft_dataset_graph(const ft_dataset *data, uint32_t index, ft_graph **graph, ft_error *error) {
     if (index >= data->graphs.count)
         return ft_fail(error, FT_ERR_USAGE, "%s: has no graph %u; it has %u", data->folder, index, data->graphs.count);
-    size_t size;
-    const uint8_t *bytes;
-    FT_TRY(dataset_graph_bytes(data, index, &bytes, &size, error));
-    ft_status status = unpack_graph(bytes, size, data->ids[index], graph, error);
-    if (status == FT_OK || status == FT_ERR_NOMEM) return status;
-    return ft_fail_prefix(error, FT_ERR_DAMAGED, "%s/%s: graph %s", data->folder, GRAPHS_FILE, data->ids[index]);
+    buf bytes = {0};
+    ft_status status = dataset_graph_bytes(data, index, &bytes, error);
+    if (status == FT_OK) {
+        status = unpack_graph(bytes.data, bytes.length, data->ids[index], graph, error);
+        if (status != FT_OK && status != FT_ERR_NOMEM)
+            status =
+                ft_fail_prefix(error, FT_ERR_DAMAGED, "%s/%s: graph %s", data->folder, GRAPHS_FILE, data->ids[index]);
+    }
+    buf_free(&bytes);
+    return status;
 }
 
 const char *ft_dataset_graph_id(const ft_dataset *data, uint32_t index) {

@@ -19,9 +19,8 @@ struct ft_dataset {
 /* Opens the two files and ignores dataset.json: for a data set that was changed on purpose. */
 ft_status dataset_open_files(const char *folder, ft_dataset **data, ft_error *error);
 
-/* The packed bytes of a graph. FT_ERR_DAMAGED when they do not match its id. */
-ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, const uint8_t **bytes, size_t *size,
-                              ft_error *error);
+/* The packed bytes of a graph replace the contents of `bytes`. FT_ERR_DAMAGED when they do not match its id. */
+ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, buf *bytes, ft_error *error);
 
 /* The path of a file in a folder, in `memory`; NULL when out of memory. */
 char *dataset_path(arena *memory, const char *folder, const char *file);

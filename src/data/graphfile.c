@@ -25,6 +25,7 @@ enum {
     AT_INDEX_HASH = 40,
     AT_HEADER_HASH = 56,
     ENTRY_SIZE = 24, /* offset, hash */
+    WHOLE_BYTES = 1 << 20,
 };
 
 static uint64_t get(const uint8_t *bytes, unsigned size) {
@@ -54,11 +55,10 @@ static uint64_t entry_offset(const graphfile *file, uint32_t index) {
     return get(file->index + (size_t)index * ENTRY_SIZE, 8);
 }
 
-static ft_status check_header(const input *in, const char *name, ft_error *error) {
-    const uint8_t *bytes = in->bytes;
-    if (in->size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
+static ft_status check_header(const uint8_t *bytes, size_t file_size, const char *name, ft_error *error) {
+    if (file_size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
         return ft_fail(error, FT_ERR_FORMAT, "%s: not a file of packed graphs", name);
-    if (in->size < HEADER_SIZE)
+    if (file_size < HEADER_SIZE)
         return ft_fail(error, FT_ERR_DAMAGED, "%s: truncated: the file ends inside the header", name);
     uint64_t version = get(bytes + AT_VERSION, 4);
     if (version > VERSION)
@@ -69,18 +69,20 @@ static ft_status check_header(const input *in, const char *name, ft_error *error
         hash_bytes(bytes, AT_HEADER_HASH).low != get(bytes + AT_HEADER_HASH, 8))
         return ft_fail(error, FT_ERR_DAMAGED, "%s: damaged header", name);
     uint64_t size = get(bytes + AT_FILE_SIZE, 8);
-    if (size != in->size)
+    if (size != file_size)
         return ft_fail(error, FT_ERR_DAMAGED, "%s: has %llu bytes, but its header states %llu", name,
-                       (unsigned long long)in->size, (unsigned long long)size);
+                       (unsigned long long)file_size, (unsigned long long)size);
     return FT_OK;
 }
 
 static ft_status check_index(graphfile *file, const char *name, ft_error *error) {
-    const uint8_t *bytes = file->in.bytes;
+    const uint8_t *bytes = file->copy.bytes;
     uint64_t count = get(bytes + AT_COUNT, 8), at = get(bytes + AT_INDEX, 8);
-    if (count >= FT_NONE || at < HEADER_SIZE || at > file->in.size || file->in.size - at != count * ENTRY_SIZE)
+    if (count >= FT_NONE || at < HEADER_SIZE || at > file->size || file->size - at != count * ENTRY_SIZE)
         return ft_fail(error, FT_ERR_DAMAGED, "%s: damaged: the index is outside the file", name);
     file->index = bytes + at;
+    file->index_at = at;
+    filecopy_load(&file->copy, file->index, (size_t)(file->size - at));
     file->count = (uint32_t)count;
     file->hash = get_hash(bytes + AT_INDEX_HASH);
     if (!hash_is_equal(hash_bytes(file->index, (size_t)(count * ENTRY_SIZE)), file->hash))
@@ -96,25 +98,31 @@ static ft_status check_index(graphfile *file, const char *name, ft_error *error)
 }
 
 static ft_status check(graphfile *file, const char *name, ft_error *error) {
-    FT_TRY(check_header(&file->in, name, error));
+    size_t head = file->size < HEADER_SIZE ? file->size : HEADER_SIZE;
+    filecopy_load(&file->copy, file->copy.bytes, head);
+    FT_TRY(check_header(file->copy.bytes, file->size, name, error));
     return check_index(file, name, error);
 }
 
 ft_status graphfile_open(const char *path, graphfile *file, ft_error *error) {
     *file = (graphfile){0};
-    FT_TRY(input_open(path, FT_MAX_UNPACKED_BYTES, &file->in, error));
+    FT_TRY(filecopy_open(path, WHOLE_BYTES, &file->copy, error));
+    file->size = file->copy.size;
     ft_status status = check(file, path, error);
+    ft_status copied = filecopy_check(&file->copy, path, error); /* what could not be copied is zeros */
+    if (copied != FT_OK) status = copied;
     if (status != FT_OK) graphfile_close(file);
     return status;
 }
 
 ft_status graphfile_from_memory(const void *bytes, size_t size, const char *name, graphfile *file, ft_error *error) {
-    *file = (graphfile){.in = {.bytes = bytes, .size = size}};
+    /* Nothing writes to the bytes of a copy, nor is this one closed. */
+    *file = (graphfile){.copy = {.bytes = (uint8_t *)(uintptr_t)bytes, .size = size, .file = -1}, .size = size};
     return check(file, name, error);
 }
 
 void graphfile_close(graphfile *file) {
-    input_close(&file->in);
+    filecopy_close(&file->copy);
     *file = (graphfile){0};
 }
 
@@ -123,19 +131,18 @@ hash128 graphfile_id(const graphfile *file, uint32_t index) {
     return get_hash(file->index + (size_t)index * ENTRY_SIZE + 8);
 }
 
-const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *size) {
+ft_status graphfile_read(const graphfile *file, uint32_t index, buf *bytes, ft_error *error) {
     assert(index < file->count);
-    uint64_t start = entry_offset(file, index), at_index = (uint64_t)(file->index - file->in.bytes);
-    uint64_t end = index + 1 < file->count ? entry_offset(file, index + 1) : at_index;
-    assert(start <= end && end <= file->in.size); /* by check_index */
-    *size = (size_t)(end - start);
-    return file->in.bytes + start;
-}
-
-bool graphfile_is_intact(const graphfile *file, uint32_t index) {
-    size_t size;
-    const uint8_t *bytes = graphfile_bytes(file, index, &size);
-    return hash_is_equal(hash_bytes(bytes, size), graphfile_id(file, index));
+    uint64_t start = entry_offset(file, index);
+    uint64_t end = index + 1 < file->count ? entry_offset(file, index + 1) : file->index_at;
+    assert(start <= end && end <= file->size); /* by check_index */
+    size_t size = (size_t)(end - start);
+    bytes->length = 0;
+    if (!buf_reserve(bytes, size)) return FT_NOMEM(error);
+    bool is_read = filecopy_read(&file->copy, (size_t)start, bytes->data, size);
+    bytes->length = size;
+    bool is_intact = is_read && hash_is_equal(hash_bytes(bytes->data, size), graphfile_id(file, index));
+    return is_intact ? FT_OK : FT_ERR_DAMAGED;
 }
 
 /* --- Writing ----------------------------------------------------------------------------------------------------- */

@@ -4,28 +4,32 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/filecopy.h"
 #include "base/hash.h"
-#include "base/input.h"
 #include "base/outfile.h"
 #include "graph/graph.h"
 
 /* --- Reading ----------------------------------------------------------------------------------------------------- */
 
+/* Header and index are copied when the file is opened, and each graph when it is read: what was checked stays. */
 typedef struct graphfile {
-    input in;
-    const uint8_t *index;
+    filecopy copy;
+    size_t size;
+    const uint8_t *index; /* in the copy */
+    uint64_t index_at;
     uint32_t count;
     hash128 hash; /* of the index, and thus of the content */
 } graphfile;
 
 /* Checks header and index, but no graph. `name` is for messages. */
 ft_status graphfile_open(const char *path, graphfile *file, ft_error *error);
+/* The bytes have to outlive the file. */
 ft_status graphfile_from_memory(const void *bytes, size_t size, const char *name, graphfile *file, ft_error *error);
 void graphfile_close(graphfile *file);
 hash128 graphfile_id(const graphfile *file, uint32_t index);
-const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *size);
-/* Whether the bytes of a graph match its id. */
-bool graphfile_is_intact(const graphfile *file, uint32_t index);
+/* Reads a graph into `bytes`, whose contents are replaced. FT_ERR_DAMAGED, without a message, when they do not match
+ * its id. For several threads. */
+ft_status graphfile_read(const graphfile *file, uint32_t index, buf *bytes, ft_error *error);
 
 /* --- Writing ----------------------------------------------------------------------------------------------------- */
 

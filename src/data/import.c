@@ -199,7 +199,7 @@ static bool add_name(name_list *list, uint32_t *capacity, const char *name) {
 ft_status name_list_read(const char *folder, name_list *list, ft_error *error) {
     *list = (name_list){0};
     DIR *entries = opendir(folder);
-    if (entries == NULL) return ft_fail(error, FT_ERR_IO, "%s: %s", folder, strerror(errno));
+    if (entries == NULL) return ft_fail_file(error, NULL, folder, errno);
     uint32_t capacity = 0;
     ft_status status = FT_OK;
     for (const struct dirent *entry = readdir(entries); entry != NULL && status == FT_OK; entry = readdir(entries)) {

@@ -63,14 +63,20 @@ static ft_status add_record(merger *m, const ft_dataset *d, uint32_t row, const 
     return import_record(m->job, m->builder, &r, where);
 }
 
-static ft_status add_part(merger *m, const ft_dataset *d, uint32_t *graphs) {
+static ft_status add_graphs(merger *m, const ft_dataset *d, buf *bytes, uint32_t *graphs) {
     for (uint32_t i = 0; i < d->graphs.count; i++) {
-        size_t size;
-        const uint8_t *bytes;
-        FT_TRY(dataset_graph_bytes(d, i, &bytes, &size, m->job->error));
-        FT_TRY(builder_add_packed(m->builder, bytes, size, &graphs[i], m->job->error));
+        FT_TRY(dataset_graph_bytes(d, i, bytes, m->job->error));
+        FT_TRY(builder_add_packed(m->builder, bytes->data, bytes->length, &graphs[i], m->job->error));
         m->job->result->models++;
     }
+    return FT_OK;
+}
+
+static ft_status add_part(merger *m, const ft_dataset *d, uint32_t *graphs) {
+    buf bytes = {0};
+    ft_status status = add_graphs(m, d, &bytes, graphs);
+    buf_free(&bytes);
+    FT_TRY(status);
     for (uint32_t i = 0; i < d->records.count; i++) {
         FT_TRY(add_record(m, d, i, graphs));
         if (++m->done % 1024 == 0) FT_TRY(import_progress(m->job, m->done, m->total, d->folder));

@@ -56,14 +56,29 @@ static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *n
                    name);
 }
 
-static ft_status find_reader(const input *in, const char *name, const reader **found, ft_error *error) {
-    const size_t count = sizeof readers / sizeof readers[0];
-    for (size_t i = 1; i <= count; i++) {
-        const reader *r = readers[i % count]; /* ONNX, the first, has no magic number: it is tried last */
-        if (!r->matches(in->bytes, in->size)) continue;
+enum { READER_COUNT = sizeof readers / sizeof readers[0] };
+
+/* ONNX, the first, has no magic number: it is tried last. */
+static const reader *reader_at(size_t index) {
+    return readers[(index + 1) % READER_COUNT];
+}
+
+/* A large file of a format with weights is copied in parts only; all others are copied as a whole. */
+static ft_status find_reader(input *in, const char *name, const reader **found, ft_error *error) {
+    for (size_t i = 0; i < READER_COUNT && in->file.blocks != NULL; i++) {
+        const reader *r = reader_at(i);
+        if (r->matches_parts == NULL && r->matches(in->bytes, INPUT_FIRST_BYTES)) break;
+        if (r->matches_parts == NULL || !r->matches_parts(in->bytes, in->size, &in->file)) continue;
         *found = r;
         return FT_OK;
     }
+    filecopy_load(&in->file, in->bytes, in->size);
+    for (size_t i = 0; i < READER_COUNT; i++) {
+        if (!reader_at(i)->matches(in->bytes, in->size)) continue;
+        *found = reader_at(i);
+        return FT_OK;
+    }
+    FT_TRY(filecopy_check(&in->file, name, error));
     return unknown_format(in->bytes, in->size, name, error);
 }
 
@@ -95,8 +110,15 @@ ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
         return FT_OK;
     }
     source->is_read = true;
-    read_origin origin = {.path = source->path, .is_on_disk = !source->is_stream};
-    return source->reader->read(source->bytes.bytes, source->bytes.size, &origin, graph, error);
+    input *in = &source->bytes;
+    read_origin origin = {.path = source->path, .is_on_disk = !source->is_stream, .file = &in->file};
+    ft_graph *made = NULL;
+    ft_status status = source->reader->read(in->bytes, in->size, &origin, &made, error);
+    ft_status copied = filecopy_check(&in->file, source->path, error); /* what could not be copied is zeros */
+    if (copied != FT_OK) ft_graph_free(made);
+    if (copied != FT_OK || status != FT_OK) return copied != FT_OK ? copied : status;
+    *graph = made;
+    return FT_OK;
 }
 
 uint64_t ft_source_count(const ft_source *source) {

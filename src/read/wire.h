@@ -1,7 +1,7 @@
 /* wire.h - one step through protobuf's wire format, with every length checked.
  *
  * The users (onnx.c, onnx_strip.c, onnx_tensor.c, tflite_custom.c) read messages field by field and skip those they
- * do not need, so that pages which hold weights are never touched. */
+ * do not need, so that weights are never read. */
 #ifndef READ_WIRE_H
 #define READ_WIRE_H
 
@@ -39,6 +39,12 @@ static inline wire_step wire_varint(const uint8_t **at, const uint8_t *end, uint
         }
     }
     return WIRE_INVALID;
+}
+
+/* How many bytes from `at` wire_next accesses at most: a tag, and a number or the length of bytes. */
+static inline size_t wire_head_size(const uint8_t *at, const uint8_t *end) {
+    enum { MAX_HEAD = 20 };
+    return end - at < MAX_HEAD ? (size_t)(end - at) : MAX_HEAD;
 }
 
 /* Reads the field at *at, and advances. Groups, which ONNX does not use, are invalid. */

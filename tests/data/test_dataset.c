@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/graphfile.h"
 #include "foretell/foretell.h"
 #include "support/failing.h"
 #include "support/folder.h"
@@ -187,6 +189,65 @@ static void test_damaged_graphs(void **state) {
     expect_failure("set", FT_ERR_DAMAGED, "ends inside the header");
 }
 
+/* What was read at opening stays, whatever happens to the file. */
+static void test_files_changed_in_place(void **state) {
+    (void)state;
+    struct stat info;
+    make_small_set("set");
+    assert_int_equal(stat("set/graphs.ftg", &info), 0);
+    char *other = calloc(1, (size_t)info.st_size);
+    assert_non_null(other);
+    int file = open("set/graphs.ftg", O_RDWR);
+    assert_true(file >= 0);
+    ft_dataset *data = open_set("set");
+    assert_int_equal(pwrite(file, other, (size_t)info.st_size, 0), info.st_size);
+    assert_int_equal(count_readable(data), 3); /* a small file is copied as a whole */
+    ft_dataset_free(data);
+    close(file);
+    free(other);
+}
+
+/* Writes four graphs of `block` bytes; the first byte of each is its number. */
+static void write_large(const char *path, size_t block) {
+    hash128 hash;
+    uint64_t size;
+    graphwriter writer;
+    char *bytes = calloc(1, block);
+    assert_non_null(bytes);
+    assert_int_equal(graphwriter_open(path, &writer, NULL), FT_OK);
+    for (int i = 0; i < 4; i++) {
+        bytes[0] = (char)i;
+        assert_int_equal(graphwriter_add(&writer, hash_bytes(bytes, block), bytes, block, NULL), FT_OK);
+    }
+    assert_int_equal(graphwriter_finish(&writer, &hash, &size, NULL), FT_OK);
+    graphwriter_discard(&writer);
+    free(bytes);
+}
+
+/* Graphs of a large file are read when they are used. */
+static void test_large_files_changed_in_place(void **state) {
+    (void)state;
+    graphfile large;
+    buf read = {0};
+    const size_t block = 1 << 20;
+    write_large("large.ftg", block);
+    assert_int_equal(graphfile_open("large.ftg", &large, NULL), FT_OK);
+    for (uint32_t i = 0; i < 4; i++) assert_int_equal(graphfile_read(&large, i, &read, NULL), FT_OK);
+    int file = open("large.ftg", O_RDWR);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, "x", 1, 64 + 5), 1);
+    assert_int_equal(graphfile_read(&large, 0, &read, NULL), FT_ERR_DAMAGED);
+    assert_int_equal(graphfile_read(&large, 1, &read, NULL), FT_OK);
+    assert_int_equal(read.length, block);
+    assert_int_equal(read.data[0], 1);
+    assert_int_equal(ftruncate(file, 64 + 3 * (off_t)block - 1), 0);
+    assert_int_equal(graphfile_read(&large, 1, &read, NULL), FT_OK);
+    for (uint32_t i = 2; i < 4; i++) assert_int_equal(graphfile_read(&large, i, &read, NULL), FT_ERR_DAMAGED);
+    close(file);
+    graphfile_close(&large);
+    buf_free(&read);
+}
+
 static bool stop_at_once(void *user, uint64_t done, uint64_t total, const char *what) {
     (void)done;
     (void)what;
@@ -225,11 +286,17 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_content),        IN_FOLDER(test_graphs),
-        IN_FOLDER(test_same_bytes),     IN_FOLDER(test_not_a_data_set),
-        IN_FOLDER(test_edited_table),   IN_FOLDER(test_edited_manifest),
-        IN_FOLDER(test_damaged_graphs), IN_FOLDER(test_check_can_be_stopped),
+        IN_FOLDER(test_content),
+        IN_FOLDER(test_graphs),
+        IN_FOLDER(test_same_bytes),
+        IN_FOLDER(test_not_a_data_set),
+        IN_FOLDER(test_edited_table),
+        IN_FOLDER(test_edited_manifest),
+        IN_FOLDER(test_damaged_graphs),
+        IN_FOLDER(test_check_can_be_stopped),
         IN_FOLDER(test_out_of_memory),
+        IN_FOLDER(test_files_changed_in_place),
+        IN_FOLDER(test_large_files_changed_in_place),
     };
     return cmocka_run_group_tests_name("data/dataset", tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "support/failing.h"
 #include "support/flops_file.h"
 #include "support/folder.h"
+#include "support/small_set.h"
 
 static const char *const first = "./a.ftm", *const second = "./b.ftm";
 
@@ -88,6 +89,45 @@ static void other_files_are_errors(void **state) {
     assert_null(set);
 }
 
+/* The values of all results of a small model on all devices. */
+static uint32_t predict_all(const ft_predictor_set *set, double values[static 2]) {
+    ft_results results;
+    ft_error error;
+    ft_graph *model = small_graph(64);
+    ft_request requests[2];
+    assert_int_equal(ft_predictor_set_device_count(set), 2);
+    for (uint32_t i = 0; i < 2; i++) requests[i] = (ft_request){.device = ft_predictor_set_device(set, i), .batch = 1};
+    if (ft_predict(set, model, NULL, requests, 2, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    uint32_t count = results.count;
+    for (uint32_t i = 0; i < count; i++) values[i] = results.items[i].metrics[0].value;
+    ft_results_free(&results);
+    ft_graph_free(model);
+    return count;
+}
+
+/* A predictor file that is overwritten or cut while it is open changes nothing. */
+static void files_may_be_replaced_in_place(void **state) {
+    (void)state;
+    const char *file = "./changed.ftm", *files[] = {file};
+    double before[2], after[2];
+    for (int is_cut = 0; is_cut < 2; is_cut++) {
+        ft_predictor_set *set = NULL;
+        struct stat info;
+        flops_file_write(file, "time_us", 10, 0.5F);
+        assert_int_equal(stat(file, &info), 0);
+        assert_int_equal(ft_predictor_set_open(files, 1, &set, NULL), FT_OK);
+        assert_int_equal(predict_all(set, before), 2);
+        FILE *out = fopen(file, is_cut ? "wb" : "r+b");
+        assert_non_null(out);
+        for (long i = 0; i < info.st_size && !is_cut; i++) putc(0xff, out);
+        assert_int_equal(fclose(out), 0);
+        assert_int_equal(predict_all(set, after), 2);
+        assert_memory_equal(after, before, sizeof before);
+        ft_predictor_set_free(set);
+    }
+    assert_int_equal(remove(file), 0);
+}
+
 static void out_of_memory_is_an_error(void **state) {
     (void)state;
     const char *files[] = {first, second};
@@ -105,9 +145,8 @@ static void out_of_memory_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opens_the_given_files),
-        cmocka_unit_test(finds_bundled_predictors),
-        cmocka_unit_test(other_files_are_errors),
+        cmocka_unit_test(opens_the_given_files),     cmocka_unit_test(finds_bundled_predictors),
+        cmocka_unit_test(other_files_are_errors),    cmocka_unit_test(files_may_be_replaced_in_place),
         cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("forecast/predictor_set", tests, make_files, folder_leave);

@@ -40,7 +40,7 @@ static void reads_present_fields(void **state) {
     (void)state;
     flatbuild b = sample();
     flatbuf file;
-    flat_open(&file, b.bytes, b.size);
+    flat_open(&file, b.bytes, b.size, NULL);
     flat_table root = flat_root(&file);
     assert_true(flat_is_table(&root));
     assert_int_equal(flat_int(&root, 0, FLAT_I8, 9), -5);
@@ -69,7 +69,7 @@ static void absent_fields_give_defaults(void **state) {
     (void)state;
     flatbuild b = sample();
     flatbuf file;
-    flat_open(&file, b.bytes, b.size);
+    flat_open(&file, b.bytes, b.size, NULL);
     flat_table root = flat_root(&file);
     assert_false(flat_has(&root, 7));
     assert_true(flat_has(&root, 6));
@@ -90,7 +90,7 @@ static void absent_fields_give_defaults(void **state) {
 
 /* Reads the whole sample after it was damaged. */
 static void walk(const uint8_t *bytes, size_t size, flatbuf *file) {
-    flat_open(file, bytes, size);
+    flat_open(file, bytes, size, NULL);
     flat_table root = flat_root(file);
     for (uint32_t i = 0; i < 12; i++) {
         size_t length;
@@ -142,7 +142,7 @@ static void huge_counts_are_faults(void **state) {
     (void)state;
     flatbuild b = sample();
     flatbuf file;
-    flat_open(&file, b.bytes, b.size);
+    flat_open(&file, b.bytes, b.size, NULL);
     flat_table root = flat_root(&file);
     flat_vector numbers = flat_numbers(&root, 4, FLAT_I32);
     memset(b.bytes + numbers.at - 4, 0xff, 4);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "graph/graph.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/onnx_model.h"
@@ -221,6 +222,43 @@ static void lack_of_memory_is_an_error_like_others(void **state) {
     fail_every_allocation(packed);
 }
 
+/* Large files are copied in parts: those with weights as far as they are read, all others as a whole. */
+static void large_files_are_read_in_parts(void **state) {
+    (void)state;
+    ft_error error;
+    ft_graph *small = NULL, *large = NULL;
+    const char *path = "large.onnx";
+    onnx_raw(model, onnx_initializer(model, model->graph, "shape", ONNX_INT64, "64"), NULL, 64 * 8);
+    enum { WEIGHTS = 24 << 20 };
+    onnx_raw(model, onnx_initializer(model, model->graph, "w", ONNX_FLOAT, "6291456"), NULL, WEIGHTS);
+    onnx_node(model, model->graph, "Relu", "y", "z"); /* nodes come before weights in the file, weights are its end */
+    onnx_model_pack(model);
+    assert_true(model->size > WEIGHTS);
+    write_file(path, model->bytes, model->size);
+    assert_int_equal(ft_graph_read_memory(model->bytes, model->size, path, &small, NULL), FT_OK);
+    if (ft_graph_read(path, &large, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(large->op_count, small->op_count);
+    assert_int_equal(large->tensor_count, small->tensor_count);
+    ft_graph_free(small);
+    ft_graph_free(large);
+    /* A file that ends earlier than when it was opened. */
+    ft_source *source = NULL;
+    ft_graph *graph = NULL;
+    assert_int_equal(ft_source_open(path, &source, NULL), FT_OK);
+    assert_int_equal(truncate(path, 100), 0);
+    assert_int_equal(ft_source_next(source, &graph, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "was changed while it was read"));
+    assert_null(graph);
+    ft_source_close(source);
+    /* No model, and a model of a format without weights. */
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(truncate(path, WEIGHTS), 0);
+    check_fails(path, FT_ERR_FORMAT, "not a model in any known format");
+    write_file(path, "{\"nodes\": [", 11);
+    assert_int_equal(truncate(path, WEIGHTS), 0);
+    check_fails(path, FT_ERR_FORMAT, "not a model in any known format");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_gives_its_graph_once, set_up, tear_down),
@@ -229,6 +267,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(gzip_bombs_are_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_files_are_not_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bytes_in_memory_are_read_alike, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(large_files_are_read_in_parts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lack_of_memory_is_an_error_like_others, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,8 +20,9 @@
 
 enum { MAX_FIELDS_CHECKED = 8, MAX_IR_VERSION = 1000, MAX_NAME_BYTES = 1024 };
 
-static bool is_text(const wire_field *field) {
+static bool is_text(const wire_field *field, filecopy *file) {
     if (field->size > MAX_NAME_BYTES) return false;
+    filecopy_load(file, field->data, field->size);
     for (size_t i = 0; i < field->size; i++) {
         if (field->data[i] < 0x20 || field->data[i] == 0x7f) return false;
     }
@@ -35,10 +36,11 @@ static bool is_graph_field(const wire_field *field) {
 }
 
 /* Checks the first fields of a graph; `is_truncated` when the file ends before the graph does. */
-static bool begins_like_graph(const uint8_t *at, const uint8_t *end, bool is_truncated) {
+static bool begins_like_graph(const uint8_t *at, const uint8_t *end, bool is_truncated, filecopy *file) {
     assert(at <= end);
     for (int i = 0; i < MAX_FIELDS_CHECKED; i++) {
         wire_field field;
+        filecopy_load(file, at, wire_head_size(at, end));
         wire_step step = wire_next(&at, end, &field);
         if (step == WIRE_END) return true;
         if (step == WIRE_INVALID) return false;
@@ -68,11 +70,12 @@ static bool is_model_field(const wire_field *field) {
     }
 }
 
-bool onnx_matches(const uint8_t *bytes, size_t size) {
+static bool matches_parts(const uint8_t *bytes, size_t size, filecopy *file) {
     const uint8_t *at = bytes, *end = bytes + size;
     bool has_version = false, has_more = false, has_graph = false;
     for (;;) {
         wire_field field;
+        filecopy_load(file, at, wire_head_size(at, end));
         wire_step step = wire_next(&at, end, &field);
         if (step == WIRE_END || (step == WIRE_TRUNCATED && field.number == 0)) break;
         if (step == WIRE_INVALID || !is_model_field(&field)) return false;
@@ -85,10 +88,10 @@ bool onnx_matches(const uint8_t *bytes, size_t size) {
             if (!is_truncated && (field.varint < 1 || field.varint > MAX_IR_VERSION)) return false;
             has_version = true;
         } else if (field.number >= 2 && field.number <= 4) {
-            if (!is_text(&field)) return false;
+            if (!is_text(&field, file)) return false;
             has_more = true;
         } else if (field.number == 7) {
-            if (!begins_like_graph(field.data, field.data + field.size, is_truncated)) return false;
+            if (!begins_like_graph(field.data, field.data + field.size, is_truncated, file)) return false;
             has_graph = has_graph || field.size > 0;
         } else if (field.number == 8) {
             has_more = true;
@@ -96,6 +99,10 @@ bool onnx_matches(const uint8_t *bytes, size_t size) {
         if (is_truncated) break;
     }
     return has_graph || (has_version && has_more);
+}
+
+bool onnx_matches(const uint8_t *bytes, size_t size) {
+    return matches_parts(bytes, size, NULL);
 }
 
 /* --- Decoding ---------------------------------------------------------------------------------------------------- */
@@ -119,11 +126,11 @@ static void decoder_free(void *data, void *pointer) {
     (void)pointer;
 }
 
-static ft_status decode(const uint8_t *bytes, size_t size, decoder *d, const Onnx__ModelProto **model,
+static ft_status decode(const uint8_t *bytes, size_t size, filecopy *file, decoder *d, const Onnx__ModelProto **model,
                         ft_error *error) {
     uint8_t *stripped;
     size_t stripped_size;
-    FT_TRY(onnx_strip(bytes, size, &stripped, &stripped_size, error));
+    FT_TRY(onnx_strip(bytes, size, file, &stripped, &stripped_size, error));
     d->allocator = (ProtobufCAllocator){.alloc = decoder_alloc, .free = decoder_free, .allocator_data = d};
     *model = onnx__model_proto__unpack(&d->allocator, stripped_size, stripped);
     free(stripped);
@@ -188,9 +195,10 @@ static ft_status build(onnx_builder *b) {
     return status == FT_OK ? graph_finish(b->graph, b->error) : status;
 }
 
-static ft_status read_model(const uint8_t *bytes, size_t size, decoder *d, ft_graph **graph, ft_error *error) {
+static ft_status read_model(const uint8_t *bytes, size_t size, filecopy *file, decoder *d, ft_graph **graph,
+                            ft_error *error) {
     const Onnx__ModelProto *model;
-    FT_TRY(decode(bytes, size, d, &model, error));
+    FT_TRY(decode(bytes, size, file, d, &model, error));
     if (model->graph == NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "damaged: the model has no graph; the file may be truncated");
     onnx_builder b = {.model = model, .scratch = &d->memory, .allocator = &d->allocator, .error = error};
@@ -210,9 +218,10 @@ static ft_status read_onnx(const uint8_t *bytes, size_t size, const read_origin 
                            ft_error *error) {
     decoder d = {.is_full = false};
     arena_init(&d.memory, FT_MAX_GRAPH_BYTES / 2);
-    ft_status status = read_model(bytes, size, &d, graph, error);
+    ft_status status = read_model(bytes, size, origin->file, &d, graph, error);
     arena_free(&d.memory);
     return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "%s", origin->path);
 }
 
-const reader onnx_reader = {.format = FT_FORMAT_ONNX, .matches = onnx_matches, .read = read_onnx};
+const reader onnx_reader = {
+    .format = FT_FORMAT_ONNX, .matches = onnx_matches, .read = read_onnx, .matches_parts = matches_parts};

@@ -12,6 +12,7 @@
 #ifndef READ_ONNX_BUILD_H
 #define READ_ONNX_BUILD_H
 
+#include "base/filecopy.h"
 #include "base/map.h"
 #include "foretell/status.h"
 #include "graph/graph.h"
@@ -157,7 +158,8 @@ enum { ONNX_TYPE_FIELD = 19000 };
 /* Writes the copy into *stripped, which the caller frees. It holds only fields that the reader uses, nests at most
  * FT_MAX_DEPTH deep, and repeats no singular message. In each tensor of the copy, `segment` (which no ONNX writer
  * uses) describes the payload: `begin` is its size in the file, `end` a sum of the flags below. */
-ft_status onnx_strip(const uint8_t *bytes, size_t size, uint8_t **stripped, size_t *stripped_size, ft_error *error);
+ft_status onnx_strip(const uint8_t *bytes, size_t size, filecopy *file, uint8_t **stripped, size_t *stripped_size,
+                     ft_error *error);
 
 /* True when the bytes look like an ONNX model, complete or truncated. */
 bool onnx_matches(const uint8_t *bytes, size_t size);

@@ -143,6 +143,7 @@ static const rule rules[MESSAGE_COUNT][FIELD_COUNT] = {
 
 typedef struct strip {
     const uint8_t *file;
+    filecopy *copy; /* of the file; NULL: all bytes are there */
     uint8_t *out;
     size_t length, capacity, limit;
     ft_error *error;
@@ -179,6 +180,7 @@ static ft_status put(strip *s, const uint8_t *from, const uint8_t *to) {
     size_t size = (size_t)(to - from);
     if (size == 0) return FT_OK;
     FT_TRY(reserve(s, size));
+    filecopy_load(s->copy, from, size);
     memcpy(s->out + s->length, from, size);
     s->length += size;
     return FT_OK;
@@ -292,6 +294,7 @@ static ft_status strip_message(strip *s, message m, const uint8_t *at, const uin
     payload p = {0};
     for (;;) {
         wire_field field;
+        filecopy_load(s->copy, at, wire_head_size(at, end));
         wire_step step = wire_next(&at, end, &field);
         if (step == WIRE_END) break;
         if (step == WIRE_TRUNCATED)
@@ -310,8 +313,9 @@ static ft_status strip_message(strip *s, message m, const uint8_t *at, const uin
     return p.bytes > 0 ? put_segment(s, &p) : FT_OK;
 }
 
-ft_status onnx_strip(const uint8_t *bytes, size_t size, uint8_t **stripped, size_t *stripped_size, ft_error *error) {
-    strip s = {.file = bytes, .capacity = 64 * 1024, .limit = FT_MAX_GRAPH_BYTES / 4, .error = error};
+ft_status onnx_strip(const uint8_t *bytes, size_t size, filecopy *file, uint8_t **stripped, size_t *stripped_size,
+                     ft_error *error) {
+    strip s = {.file = bytes, .copy = file, .capacity = 64 * 1024, .limit = FT_MAX_GRAPH_BYTES / 4, .error = error};
     s.out = malloc(s.capacity);
     if (s.out == NULL) return FT_NOMEM(error);
     ft_status status = strip_message(&s, MODEL, bytes, bytes + size, 0);

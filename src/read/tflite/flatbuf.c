@@ -63,8 +63,12 @@ double flat_load_float(const uint8_t *bytes, flat_kind kind) {
     return (double)flat_load_int(bytes, kind);
 }
 
-void flat_open(flatbuf *file, const uint8_t *bytes, size_t size) {
-    *file = (flatbuf){.bytes = bytes, .size = size};
+void flat_open(flatbuf *file, const uint8_t *bytes, size_t size, filecopy *copy) {
+    *file = (flatbuf){.bytes = bytes, .size = size, .copy = copy};
+}
+
+void flat_load(const flatbuf *file, const uint8_t *at, size_t count) {
+    filecopy_load(file->copy, at, count);
 }
 
 ft_status flat_check(const flatbuf *file, ft_error *error) {
@@ -86,9 +90,16 @@ static bool has_bytes(flatbuf *file, size_t at, uint64_t count, const char *what
     return false;
 }
 
+/* Whether they are; copies them if so. */
+static bool load_bytes(flatbuf *file, size_t at, uint64_t count, const char *what) {
+    if (!has_bytes(file, at, count, what)) return false;
+    flat_load(file, file->bytes + at, (size_t)count);
+    return true;
+}
+
 /* The target of the u32 offset at `at`; 0 when it is outside the file. */
 static size_t follow_offset(flatbuf *file, size_t at) {
-    if (!has_bytes(file, at, 4, "an offset outside the file")) return 0;
+    if (!load_bytes(file, at, 4, "an offset outside the file")) return 0;
     uint64_t target = (uint64_t)at + load(file->bytes + at, 4);
     if (target > at && target < file->size) return (size_t)target;
     note_fault(file, "an offset with a target outside the file", at);
@@ -97,19 +108,19 @@ static size_t follow_offset(flatbuf *file, size_t at) {
 
 static flat_table open_table(flatbuf *file, size_t at) {
     flat_table none = {.file = file};
-    if (at == 0 || !has_bytes(file, at, 4, "a table outside the file")) return none;
+    if (at == 0 || !load_bytes(file, at, 4, "a table outside the file")) return none;
     int64_t vtable = (int64_t)at - flat_load_int(file->bytes + at, FLAT_I32);
     if (vtable < 0 || (uint64_t)vtable > file->size) {
         note_fault(file, "a table whose vtable is outside the file", at);
         return none;
     }
-    if (!has_bytes(file, (size_t)vtable, 4, "a vtable outside the file")) return none;
+    if (!load_bytes(file, (size_t)vtable, 4, "a vtable outside the file")) return none;
     uint64_t size = load(file->bytes + vtable, 2);
     if (size < 4 || size % 2 != 0) {
         note_fault(file, "a vtable of an invalid size", (size_t)vtable);
         return none;
     }
-    if (!has_bytes(file, (size_t)vtable, size, "a vtable that runs past the end of the file")) return none;
+    if (!load_bytes(file, (size_t)vtable, size, "a vtable that runs past the end of the file")) return none;
     return (flat_table){.file = file, .at = at, .vtable = (size_t)vtable, .field_count = (uint32_t)(size - 4) / 2};
 }
 
@@ -124,7 +135,7 @@ static size_t find_field(const flat_table *table, uint32_t field, size_t width) 
     uint64_t offset = load(table->file->bytes + table->vtable + 4 + 2 * (size_t)field, 2);
     if (offset == 0) return 0;
     size_t at = table->at + (size_t)offset;
-    return has_bytes(table->file, at, width, "a field outside the file") ? at : 0;
+    return load_bytes(table->file, at, width, "a field outside the file") ? at : 0;
 }
 
 bool flat_has(const flat_table *table, uint32_t field) {
@@ -151,7 +162,7 @@ static flat_vector open_vector(const flat_table *table, uint32_t field, uint32_t
     flat_vector vector = {.file = table->file, .width = width};
     size_t at = find_field(table, field, 4);
     if (at != 0) at = follow_offset(table->file, at);
-    if (at == 0 || !has_bytes(table->file, at, 4, "a vector outside the file")) return vector;
+    if (at == 0 || !load_bytes(table->file, at, 4, "a vector outside the file")) return vector;
     uint64_t count = load(table->file->bytes + at, 4);
     if (!has_bytes(table->file, at + 4, count * width, "a vector that runs past the end of the file")) return vector;
     vector.at = at + 4;
@@ -170,19 +181,28 @@ flat_vector flat_tables(const flat_table *table, uint32_t field) {
 const char *flat_string(const flat_table *table, uint32_t field, size_t *length) {
     flat_vector text = open_vector(table, field, 1);
     *length = text.count;
+    if (text.at != 0) flat_load(text.file, text.file->bytes + text.at, text.count);
     return text.at != 0 ? (const char *)text.file->bytes + text.at : NULL;
+}
+
+/* The bytes of an element. */
+static const uint8_t *element(const flat_vector *vector, uint32_t index) {
+    assert(index < vector->count);
+    const uint8_t *at = vector->file->bytes + vector->at + (size_t)index * vector->width;
+    flat_load(vector->file, at, vector->width);
+    return at;
 }
 
 int64_t flat_int_at(const flat_vector *vector, uint32_t index, flat_kind kind) {
     assert(widths[kind] == vector->width);
     if (index >= vector->count) return 0;
-    return flat_load_int(vector->file->bytes + vector->at + (size_t)index * vector->width, kind);
+    return flat_load_int(element(vector, index), kind);
 }
 
 double flat_float_at(const flat_vector *vector, uint32_t index, flat_kind kind) {
     assert(widths[kind] == vector->width);
     if (index >= vector->count) return 0;
-    return flat_load_float(vector->file->bytes + vector->at + (size_t)index * vector->width, kind);
+    return flat_load_float(element(vector, index), kind);
 }
 
 flat_table flat_table_at(const flat_vector *vector, uint32_t index) {

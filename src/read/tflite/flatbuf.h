@@ -1,9 +1,9 @@
 /* flatbuf.h - bounds-checked access to FlatBuffers: tables, vectors, strings, numbers.
  *
- * Nothing is verified ahead of time: every access checks the bytes it is about to read, so unused content (the
- * weights) is never touched. The first access outside the file is recorded in `fault`; every failing access returns
- * an absent table, an empty vector or the default. Readers are thus a plain sequence of accesses, and call
- * flat_check() before they trust the values. */
+ * Nothing is verified ahead of time: every access checks the bytes it is about to read, and copies them from the
+ * file (base/filecopy.h), so unused content (the weights) is never read. The first access outside the file is recorded
+ * in `fault`; every failing access returns an absent table, an empty vector or the default. Readers are thus a plain
+ * sequence of accesses, and call flat_check() before they trust the values. */
 #ifndef READ_FLATBUF_H
 #define READ_FLATBUF_H
 
@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "foretell/status.h"
+#include "base/filecopy.h"
 
 typedef struct flatbuf {
     const uint8_t *bytes;
     size_t size;
+    filecopy *copy;    /* of the file; NULL: all bytes are there */
     const char *fault; /* the first fault, or NULL */
     size_t fault_at;   /* its offset */
 } flatbuf;
@@ -51,7 +52,7 @@ typedef enum flat_kind {
 
 size_t flat_width(flat_kind kind);
 
-void flat_open(flatbuf *file, const uint8_t *bytes, size_t size);
+void flat_open(flatbuf *file, const uint8_t *bytes, size_t size, filecopy *copy);
 /* FT_OK, or FT_ERR_DAMAGED with the fault and its offset. */
 ft_status flat_check(const flatbuf *file, ft_error *error);
 
@@ -77,6 +78,9 @@ const char *flat_string(const flat_table *table, uint32_t field, size_t *length)
 int64_t flat_int_at(const flat_vector *vector, uint32_t index, flat_kind kind);
 double flat_float_at(const flat_vector *vector, uint32_t index, flat_kind kind);
 flat_table flat_table_at(const flat_vector *vector, uint32_t index);
+
+/* Makes sure that `count` bytes of the file, from `at`, can be accessed directly. */
+void flat_load(const flatbuf *file, const uint8_t *at, size_t count);
 
 /* Numbers from bytes of any alignment, little-endian. Unsigned 64-bit values beyond INT64_MAX become negative. */
 int64_t flat_load_int(const uint8_t *bytes, flat_kind kind);

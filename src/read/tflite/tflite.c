@@ -253,8 +253,14 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
+static bool matches_parts(const uint8_t *bytes, size_t size, filecopy *file) {
+    if (size < 8) return false;
+    filecopy_load(file, bytes, 8);
+    return memcmp(bytes + 4, "TFL3", 4) == 0;
+}
+
 static bool tflite_matches(const uint8_t *bytes, size_t size) {
-    return size >= 8 && memcmp(bytes + 4, "TFL3", 4) == 0;
+    return matches_parts(bytes, size, NULL);
 }
 
 static ft_status tflite_read(const uint8_t *bytes, size_t size, const read_origin *origin, ft_graph **graph,
@@ -262,7 +268,7 @@ static ft_status tflite_read(const uint8_t *bytes, size_t size, const read_origi
     tflite_model model = {.error = error};
     ft_status status = graph_new(FT_FORMAT_TFLITE, FT_NHWC, base_name(origin->path), &model.graph, error);
     if (status == FT_OK) {
-        flat_open(&model.file, bytes, size);
+        flat_open(&model.file, bytes, size, origin->file);
         arena_init(&model.scratch, FT_MAX_GRAPH_BYTES);
         status = read_model(&model);
         arena_free(&model.scratch);
@@ -275,4 +281,5 @@ static ft_status tflite_read(const uint8_t *bytes, size_t size, const read_origi
     return FT_OK;
 }
 
-const reader tflite_reader = {.format = FT_FORMAT_TFLITE, .matches = tflite_matches, .read = tflite_read};
+const reader tflite_reader = {
+    .format = FT_FORMAT_TFLITE, .matches = tflite_matches, .read = tflite_read, .matches_parts = matches_parts};

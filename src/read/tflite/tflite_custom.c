@@ -114,6 +114,7 @@ ft_status tflite_custom_options(tflite_model *model, const flat_table *op, ft_at
     flex_entry entry;
     *count = 0;
     if (bytes == NULL) return FT_OK;
+    flat_load(&model->file, bytes, size);
     const char *node = flex_root_string(bytes, size, 1, &node_size);
     if (node != NULL) return add_node_attrs(model, node, node_size, attrs, count);
     if (!flex_root_map(bytes, size, &map)) return FT_OK;

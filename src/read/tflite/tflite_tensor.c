@@ -133,6 +133,7 @@ static ft_status keep_value(tflite_model *model, ft_tensor *spec, const payload 
     size_t width = flat_width(kind);
     if (count > 0 && (data->bytes == NULL || data->size != (uint64_t)count * width)) return FT_OK;
     FT_TRY(tflite_add_work(model, (uint64_t)count / 8));
+    if (count > 0) flat_load(&model->file, data->bytes, (size_t)data->size);
     if (ft_dtype_is_float(spec->dtype)) {
         double *floats;
         spec->value = graph_value_floats(model->graph, count, &floats);
