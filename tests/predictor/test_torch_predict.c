@@ -333,6 +333,33 @@ static void small_batches_wait_for_launches(void **state) {
     made_close(&d);
 }
 
+static ft_graph *many_relus(int64_t batch) {
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, 1, 1000, 250);
+    for (int i = 0; i < 100; i++) x = toy_op(g, "Relu", x, FT_NONE, FT_NONE, toy_value(g, 1, 1000, 250));
+    toy_finish(g, x, batch, 1);
+    return g;
+}
+
+static double time_of_many(const made *d, int64_t batch) {
+    return predict_graph(d, &(target_device){.index = GPU}, &(ft_request){0}, many_relus(batch)).output.value;
+}
+
+/* 100 launches of 30 us are 3000 us; at a quarter of the measured batch, where no launch is waited for, 100 kernels of
+ * 132 us times the cost. */
+static void launches_take_no_longer_than_a_measured_step(void **state) {
+    (void)state;
+    made d;
+    made_open(&d);
+    for (uint32_t j = 0; j < MEMBERS; j++) set_costs(&d, TORCH_GPU, j, GPU, 0.1);
+    assert_true(is_near(time_of_many(&d, 64), 1320));
+    assert_true(is_near(time_of_many(&d, 63), 1320));
+    assert_true(is_near(time_of_many(&d, 1), 1320));
+    for (uint32_t j = 0; j < MEMBERS; j++) set_costs(&d, TORCH_GPU, j, GPU, 0.01); /* shorter than any measured */
+    assert_true(is_near(time_of_many(&d, 1), 1000));
+    made_close(&d);
+}
+
 /* Single images on the CPU: 0.1 of a launch of 4 us for a fused loop, and 2 MB at 0.1 TB/s. */
 static void large_batches_on_cpus_are_extrapolated(void **state) {
     (void)state;
@@ -432,6 +459,7 @@ int main(void) {
                                        cmocka_unit_test(open_choices_are_those_of_the_measurement),
                                        cmocka_unit_test(training_takes_three_times_inference),
                                        cmocka_unit_test(small_batches_wait_for_launches),
+                                       cmocka_unit_test(launches_take_no_longer_than_a_measured_step),
                                        cmocka_unit_test(large_batches_on_cpus_are_extrapolated),
                                        cmocka_unit_test(other_devices_have_the_costs_of_the_group),
                                        cmocka_unit_test(models_without_settings_are_errors)};

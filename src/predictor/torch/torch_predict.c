@@ -187,9 +187,8 @@ static double disagreement(const ensemble_result *e, uint32_t members) {
 /* Launch overhead of a kernel on the host, where it may exceed the time on the GPU: at batches much smaller than those
  * measured, where the GPU never waited. It was not measured; these are common overheads of PyTorch for an operator,
  * with Python and autocast, from published latencies of single images. */
-static double launch_us(const torch_model *m, const resolved_request *r) {
-    static const double EAGER_US = 30, COMPILED_US = 15, MUCH_SMALLER = 4;
-    if (!r->sheet.is_gpu || r->batch * MUCH_SMALLER >= measured_setting(m, r)->typical_batch) return 0;
+static double launch_us(const resolved_request *r) {
+    static const double EAGER_US = 30, COMPILED_US = 15;
     return (r->requested.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) *
            (r->requested.mode == FT_TRAIN ? COST_TRAINING_FORWARDS : 1);
 }
@@ -239,8 +238,35 @@ static double find_spread(const torch_model *m, const resolved_request *r, const
 /* Launch overhead of a kernel, and that of all kernels over the time they run; above 1 the model is launch-bound. 0:
  * the overhead does not matter. */
 typedef struct launch_overhead {
-    double us, ratio;
+    double us, all_us, ratio;
 } launch_overhead;
+
+static ft_status time_at(const torch_model *m, const torch_view *view, const resolved_request *r, double batch,
+                         arena *memory, double *time, ft_error *error) {
+    ensemble_result e = {0};
+    resolved_request other = *r;
+    other.batch = batch;
+    FT_TRY(run_ensemble(m, view, &other, memory, &e, error));
+    *time = 0;
+    for (uint32_t i = 0; i < view->kernel_count; i++) *time += e.times[view->row_of[i]];
+    return FT_OK;
+}
+
+/* The number of launches is the same at every batch. So they take no longer than the whole step at a batch where the
+ * GPU does not wait, if steps of that length were measured: the shortest took 1.3 ms. */
+static ft_status find_launches(const torch_model *m, const torch_view *view, const resolved_request *r, double value,
+                               arena *memory, launch_overhead *launch, ft_error *error) {
+    static const double MUCH_SMALLER = 4, SHORTEST_MEASURED_US = 1000;
+    double smallest = measured_setting(m, r)->typical_batch / MUCH_SMALLER, measured = value;
+    *launch = (launch_overhead){0};
+    if (!r->sheet.is_gpu || r->batch >= smallest) return FT_OK;
+    double all = launch_us(r) * view->kernel_count;
+    if (all > fmax(value, SHORTEST_MEASURED_US)) FT_TRY(time_at(m, view, r, smallest, memory, &measured, error));
+    all = fmin(all, fmax(measured, SHORTEST_MEASURED_US));
+    *launch =
+        (launch_overhead){.us = all / view->kernel_count, .all_us = all, .ratio = 2 * all > value ? all / value : 0};
+    return FT_OK;
+}
 
 /* Sets the provenance, and the reason: the data that is missing where the value is not learned. */
 static ft_status set_provenance(const torch_model *m, const resolved_request *r, launch_overhead launch, arena *memory,
@@ -250,7 +276,7 @@ static ft_status set_provenance(const torch_model *m, const resolved_request *r,
     if (launch.ratio > 0) {
         out->provenance = launch.ratio > 1 ? FT_ASSUMED : FT_EXTRAPOLATED;
         snprintf(text, sizeof text,
-                 "batch %g was not measured on this device; launch overhead is assumed (%g us a kernel)", r->batch,
+                 "batch %g was not measured on this device; launch overhead is assumed (%.3g us a kernel)", r->batch,
                  launch.us);
     } else if (is_borrowed_training(m, r)) {
         snprintf(text, sizeof text, "training was not measured on this device; it is extrapolated from another one");
@@ -310,15 +336,14 @@ static ft_status predict(const torch_model *m, const predict_input *in, predicti
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     out->value = value;
     out->coverage_ratio = covered / value;
-    double launch = launch_us(m, r), launches = launch * view->kernel_count;
-    if (launches > value) { /* launch-bound: each kernel takes the launch overhead */
-        for (uint32_t i = 0; i < view->row_count; i++) e.times[i] = launches / view->kernel_count;
-        out->value = launches;
+    launch_overhead overhead;
+    FT_TRY(find_launches(m, view, r, value, in->memory, &overhead, error));
+    if (overhead.ratio > 1) { /* launch-bound: each kernel takes the same time */
+        out->value = overhead.all_us;
+        for (uint32_t i = 0; i < view->row_count; i++) e.times[i] = overhead.us;
     }
-    bool may_wait = 2 * launches > value;
-    const launch_overhead overhead = {.us = launch, .ratio = may_wait ? launches / value : 0};
     FT_TRY(set_provenance(m, r, overhead, in->memory, out, error));
-    out->spread = find_spread(m, r, &e, out->coverage_ratio, may_wait);
+    out->spread = find_spread(m, r, &e, out->coverage_ratio, overhead.ratio > 0);
     if (!in->has_parts) return FT_OK;
     const ft_kernels *kernels;
     FT_TRY(model_view_kernels(in->view, rules_of(m, variant.is_compiled), &kernels, error));
