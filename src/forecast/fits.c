@@ -1,9 +1,10 @@
 /* fits.c - whether a step fits into memory, and how large a batch may be. */
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
-#include "foretell/forecast.h"
+#include "forecast/job.h"
 
 /* Factor by which memory without an interval is assumed to be off at most. */
 static const double UNMEASURED_FACTOR = 1.2;
@@ -24,26 +25,22 @@ ft_fit ft_result_fit(const ft_result *result, double free_bytes) {
 
 /* A model and the request whose batch is varied. */
 typedef struct batch_trial {
-    const ft_predictor_set *set;
-    const ft_graph *model;
-    const ft_binding *shapes;
-    ft_request request;
+    forecast_context *context;
+    const ft_request *request;
     double free_bytes;
 } batch_trial;
 
 /* Whether the batch fits, or, with `or_uncertain`, whether it may fit. */
 static ft_status is_good(batch_trial *t, int64_t batch, bool or_uncertain, bool *good, ft_error *error) {
-    ft_results results;
-    t->request.batch = batch;
-    FT_TRY(ft_predict(t->set, t->model, t->shapes, &t->request, 1, &results, error));
-    ft_fit fit = ft_result_fit(&results.items[0], t->free_bytes);
+    ft_metric_result memory;
+    FT_TRY(curve_memory(t->context, t->request, batch, &memory, error));
+    ft_fit fit = ft_result_fit(&(ft_result){.metrics = &memory, .metric_count = 1}, t->free_bytes);
     *good = fit == FT_FITS || (fit == FT_FIT_UNCERTAIN && or_uncertain);
-    ft_results_free(&results);
     return FT_OK;
 }
 
-/* The largest batch up to `max_batch` that is good, 0 for none. Memory grows with the batch: doubling finds a bad
- * batch, and bisection the border. */
+/* The largest batch up to `max_batch` that is good, 0 for none. Memory never falls when the batch grows (curve.c):
+ * doubling finds a bad batch, and bisection the border. */
 static ft_status find_largest(batch_trial *t, int64_t max_batch, bool or_uncertain, int64_t *found, ft_error *error) {
     int64_t largest_good = 0, next = 1;
     bool good = true;
@@ -64,15 +61,26 @@ static ft_status find_largest(batch_trial *t, int64_t max_batch, bool or_uncerta
     return FT_OK;
 }
 
+static ft_status search_batches(forecast_context *c, const ft_request *request, const ft_batch_search *search,
+                                ft_max_batch_result *result, ft_error *error) {
+    batch_trial t = {c, request, search->free_bytes};
+    ft_max_batch_result made = {.free_bytes = search->free_bytes, .max_batch = search->max_batch};
+    FT_TRY(find_largest(&t, search->max_batch, false, &made.certain, error));
+    FT_TRY(find_largest(&t, search->max_batch, true, &made.possible, error));
+    assert(made.certain <= made.possible);
+    *result = made;
+    return FT_OK;
+}
+
 ft_status ft_max_batch(const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes,
                        const ft_request *request, const ft_batch_search *search, ft_max_batch_result *result,
                        ft_error *error) {
     if (search->max_batch < 1) return ft_fail(error, FT_ERR_USAGE, "the largest batch to try must be 1 or more");
-    batch_trial t = {set, model, shapes, *request, search->free_bytes};
-    ft_max_batch_result made = {.free_bytes = search->free_bytes, .max_batch = search->max_batch};
-    FT_TRY(find_largest(&t, search->max_batch, false, &made.certain, error));
-    FT_TRY(find_largest(&t, search->max_batch, true, &made.possible, error));
-    assert(made.certain <= made.possible); /* also where memory is not monotone: the searches part where they differ */
-    *result = made;
-    return FT_OK;
+    forecast_context *c = malloc(sizeof *c);
+    if (c == NULL) return FT_NOMEM(error);
+    context_init(c, set, model, shapes);
+    ft_status status = search_batches(c, request, search, result, error);
+    context_free(c);
+    free(c);
+    return status;
 }

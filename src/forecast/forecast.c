@@ -55,7 +55,7 @@ static ft_status copy_text(forecast_job *job, const char **text, ft_error *error
     return *text != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status resolve_request(forecast_job *job, const ft_request *given, ft_error *error) {
+ft_status job_resolve(forecast_job *job, const ft_request *given, ft_error *error) {
     ft_request *resolved = &job->out->request;
     *resolved = *given;
     FT_TRY(find_device(job->context, given, resolved, &job->sheet, error));
@@ -63,6 +63,11 @@ static ft_status resolve_request(forecast_job *job, const ft_request *given, ft_
     FT_TRY(copy_text(job, &resolved->device, error));
     FT_TRY(copy_text(job, &resolved->setting, error));
     if (given->dtype == FT_DTYPE_UNKNOWN) resolved->dtype = job_usual_dtype(job->sheet);
+    return FT_OK;
+}
+
+static ft_status bind_request(forecast_job *job, ft_error *error) {
+    ft_request *resolved = &job->out->request;
     FT_TRY(context_find_view(job->context, resolved, &job->view, error));
     resolved->batch = ft_graph_batch(job->view->bound);
     return model_view_cost(job->view, &job->cost, error);
@@ -103,13 +108,19 @@ static ft_status note_limits(forecast_job *job, ft_error *error) {
     return FT_OK;
 }
 
+ft_status job_predict(forecast_job *job, const ft_request *given, ft_error *error) {
+    FT_TRY(begin_metrics(job, error));
+    FT_TRY(job_resolve(job, given, error));
+    FT_TRY(bind_request(job, error));
+    FT_TRY(job_predict_time(job, error));
+    job->out->time_note_count = job->out->note_count;
+    return job_predict_memory(job, error);
+}
+
 static ft_status predict_one(forecast_context *c, const ft_request *given, ft_result *out, ft_error *error) {
     forecast_job job = {.context = c, .out = out};
-    FT_TRY(begin_metrics(&job, error));
-    FT_TRY(resolve_request(&job, given, error));
-    FT_TRY(job_predict_time(&job, error));
-    out->time_note_count = out->note_count;
-    FT_TRY(job_predict_memory(&job, error));
+    FT_TRY(job_predict(&job, given, error));
+    FT_TRY(curve_settle(&job, error));
     if (job.cost->estimated_ops > 0)
         FT_TRY(job_note(&job, error, "%u of %u operators are unknown: their cost is estimated from their bytes",
                         job.cost->estimated_ops, job.cost->op_count));

@@ -31,13 +31,19 @@ ft_cost_options job_cost_options(const forecast_job *job) {
     return options;
 }
 
+bool job_is_ratio(const char *metric) {
+    static const char ratio[] = "_ratio";
+    size_t length = strlen(metric), end = sizeof ratio - 1;
+    return length >= end && strcmp(metric + length - end, ratio) == 0;
+}
+
 /* A predictor that does not support the model is no error: the next one is tried, and its message is kept. */
 static ft_status try_predictor(forecast_job *job, predictor_choice *choice, ft_error *error) {
     ft_error refusal = {.message = ""};
     ft_error *reason = error != NULL ? error : &refusal;
     assert(choice->entry != NULL && choice->predictor != NULL);
     const predict_input in = {
-        .view = job->view, .target = &choice->target, .memory = &job->context->memory, .has_parts = true};
+        .view = job->view, .target = &choice->target, .memory = &job->context->memory, .has_parts = !job->is_point};
     ft_status status = predictor_predict(choice->predictor, &in, &choice->output, reason);
     if (status != FT_ERR_UNSUPPORTED) return status;
     *choice = (predictor_choice){0};

@@ -4,6 +4,7 @@
  *   context.c        data that the requests about one model share
  *   job.c            one request: notes, and the choice of the predictor
  *   time.c, memory.c the metrics
+ *   curve.c          the metrics as functions of the batch, non-decreasing
  *   work.c           FLOPs and bytes of the parts of a time, and what bounds them */
 #ifndef FORECAST_JOB_H
 #define FORECAST_JOB_H
@@ -36,6 +37,7 @@ typedef struct context_graph context_graph;
 typedef struct context_view context_view;
 typedef struct context_sheet context_sheet;
 typedef struct context_rules context_rules;
+typedef struct context_curve context_curve;
 
 /* Data that the requests about one model share: bound graphs, costs, kernels, data sheets. It owns everything that the
  * results point into. Not for several threads at a time. */
@@ -50,6 +52,7 @@ typedef struct forecast_context {
     model_view *first; /* at the model's own batch */
     context_sheet *sheets;
     context_rules *rules;
+    context_curve *curves;
 } forecast_context;
 
 void context_init(forecast_context *c, const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes);
@@ -73,6 +76,7 @@ enum { METRIC_TIME, METRIC_MEMORY, METRIC_UTIL, METRIC_OTHERS };
 typedef struct forecast_job {
     forecast_context *context;
     const ft_device *sheet; /* NULL: only a predictor has the device */
+    bool is_point;          /* of a curve: only the values matter, not parts and bounds */
     model_view *view;
     const ft_cost *cost;
     ft_result *out;
@@ -80,6 +84,11 @@ typedef struct forecast_job {
     const char *notes[JOB_MAX_NOTES];
     const char *refusal; /* message of the last predictor that could not predict; NULL: none was tried */
 } forecast_job;
+
+/* Resolves the device, type and setting of a request, not its batch. */
+ft_status job_resolve(forecast_job *job, const ft_request *given, ft_error *error);
+/* Predicts every metric of a request as the predictors have it, at its batch alone. */
+ft_status job_predict(forecast_job *job, const ft_request *given, ft_error *error);
 
 /* Adds a sentence to the notes of the result. */
 ft_status job_note(forecast_job *job, ft_error *error, const char *format, ...) FT_PRINTF(3, 4);
@@ -104,6 +113,17 @@ ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *ch
 /* Predict the time with what bounds it and the other metrics of the same predictor; and the memory. */
 ft_status job_predict_time(forecast_job *job, ft_error *error);
 ft_status job_predict_memory(forecast_job *job, ft_error *error);
+
+/* Whether a metric is a ratio, which does not grow with the work. */
+bool job_is_ratio(const char *metric);
+
+/* --- Curves -------------------------------------------------------------------------------------------------- */
+
+/* Replaces the metrics of a job that is predicted by those of its curve at the batch. */
+ft_status curve_settle(forecast_job *job, ft_error *error);
+/* The memory at a batch, the same as in the result of a request; `value` is NaN when it cannot be predicted. */
+ft_status curve_memory(forecast_context *c, const ft_request *given, int64_t batch, ft_metric_result *memory,
+                       ft_error *error);
 
 /* --- Work ---------------------------------------------------------------------------------------------------- */
 

@@ -161,9 +161,7 @@ static ft_metric_result as_extrapolated(ft_metric_result m) {
 
 /* A ratio is at most 1, whatever a network predicts. */
 static ft_metric_result clamp_ratio(ft_metric_result m) {
-    static const char ratio[] = "_ratio";
-    size_t length = strlen(m.metric), end = sizeof ratio - 1;
-    if (length < end || strcmp(m.metric + length - end, ratio) != 0) return m;
+    if (!job_is_ratio(m.metric)) return m;
     double *const values[] = {&m.value, &m.lo, &m.hi};
     for (size_t i = 0; i < 3; i++)
         if (*values[i] > 1) *values[i] = 1;
@@ -280,5 +278,5 @@ ft_status job_predict_time(forecast_job *job, ft_error *error) {
     }
     const ft_metric_result *time = &job->metrics[METRIC_TIME];
     assert(isnan(time->value) == (time->predictor == NULL));
-    return isnan(time->value) ? FT_OK : add_bounds(job, parts, time->part_count, error);
+    return isnan(time->value) || job->is_point ? FT_OK : add_bounds(job, parts, time->part_count, error);
 }
