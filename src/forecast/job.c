@@ -51,13 +51,19 @@ static ft_status try_predictor(forecast_job *job, predictor_choice *choice, ft_e
     return job->refusal != NULL ? FT_OK : FT_NOMEM(error);
 }
 
+static bool is_npu(const forecast_job *job) {
+    return job->sheet != NULL && strcmp(ft_device_kind(job->sheet), "npu") == 0;
+}
+
 ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *choice, ft_error *error) {
     const ft_predictor_set *set = job->context->set;
     const ft_request *request = &job->out->request;
     *choice = (predictor_choice){0};
     job->refusal = NULL;
+    job->is_refused = false;
     for (uint32_t i = 0; i < 2 * set->count && choice->entry == NULL; i++) {
         bool by_sheet = i >= set->count;
+        if (by_sheet && job->is_refused) break;
         const set_entry *entry = &set->entries[by_sheet ? i - set->count : i];
         const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
         if (p == NULL || !predictor_supports_mode(p, request->mode)) continue;
@@ -67,6 +73,7 @@ ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *ch
         if (by_sheet) target.sheet = job->sheet;
         *choice = (predictor_choice){.entry = entry, .predictor = p, .target = target};
         FT_TRY(try_predictor(job, choice, error));
+        job->is_refused = choice->entry == NULL && !by_sheet && is_npu(job);
     }
     assert((choice->entry == NULL) == (choice->predictor == NULL));
     return FT_OK;

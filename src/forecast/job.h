@@ -83,6 +83,7 @@ typedef struct forecast_job {
     ft_metric_result *metrics; /* out->metrics: JOB_MAX_METRICS of them, from the arena of the context */
     const char *notes[JOB_MAX_NOTES];
     const char *refusal; /* message of the last predictor that could not predict; NULL: none was tried */
+    bool is_refused;     /* by the predictor of an NPU, which models its compiler: the model does not run there */
 } forecast_job;
 
 /* Resolves the device, type and setting of a request, not its batch. */

@@ -103,7 +103,7 @@ static ft_status time_from_sheet(forecast_job *job, ft_part **parts, ft_error *e
     ft_metric_result *time = &job->metrics[METRIC_TIME];
     const ft_request *request = &job->out->request;
     const device_limits l = limits_of(job->sheet, request->dtype);
-    if (!limits_are_known(&l)) {
+    if (!limits_are_known(&l) || job->is_refused) {
         time->missing_reason =
             job->refusal != NULL ? job->refusal
                                  : "no predictor was trained on this device in this mode, and its data sheet lacks the "
@@ -242,6 +242,7 @@ static ft_status note_missing_data(forecast_job *job, const predictor_choice *ch
         FT_TRY(job_note(job, error, "%s was not measured on %s: the time is extrapolated by the size of its numbers",
                         ft_dtype_name(compute_dtype(job)), request->device));
     if (choice->output.reason != NULL) FT_TRY(job_note(job, error, "%s", choice->output.reason));
+    if (choice->output.explains_coverage) return FT_OK;
     double uncovered_percent = 100 * (1 - choice->output.coverage_ratio);
     if (choice->output.coverage_ratio < MIN_COVERAGE && is_new_device)
         FT_TRY(job_note(job, error, "%.0f %% of the time comes from kernels unlike those of the training data",

@@ -325,11 +325,6 @@ static ft_status bind_inputs(binder *b, const ft_binding *binding) {
 
 /* --- Inference over the operators ---------------------------------------------------------------------------- */
 
-static bool is_constant(const ft_graph *g, const ft_tensor *t) {
-    if (t->role == FT_CONSTANT || t->value != NULL) return true;
-    return t->producer != FT_NONE && g->ops[t->producer].is_folded;
-}
-
 /* An operator whose inputs are all constant runs once, before the model; one whose outputs all have values (Shape) does
  * not run at all. */
 static bool is_constant_folded(const ft_graph *g, const ft_op *op) {
@@ -340,7 +335,7 @@ static bool is_constant_folded(const ft_graph *g, const ft_op *op) {
     }
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(g, op, i);
-        if (t != NULL && !is_constant(g, t)) has_constants = false;
+        if (t != NULL && !graph_is_constant(g, t)) has_constants = false;
     }
     return has_values || (has_constants && ft_opdef_is_known(op->def) && (op->def->flags & OP_RANDOM) == 0);
 }

@@ -27,10 +27,8 @@ typedef struct matcher {
 
 bool fusion_is_constant(const fusion *f, uint32_t tensor) {
     const ft_tensor *t = &f->graph->tensors[tensor];
-    if (t->role == FT_CONSTANT || t->value != NULL) return true;
-    if (t->producer == FT_NONE) return false;
-    const ft_op *maker = &f->graph->ops[t->producer];
-    return maker->is_folded || (maker->input_count == 0 && f->nodes[t->producer].is_free);
+    if (graph_is_constant(f->graph, t)) return true;
+    return t->producer != FT_NONE && f->graph->ops[t->producer].input_count == 0 && f->nodes[t->producer].is_free;
 }
 
 uint32_t fusion_find(fusion *f, uint32_t op) {

@@ -24,10 +24,6 @@ static const char *lower(const char *text, char buffer[KERNEL_NAME_BYTES]) {
     return i > 0 ? buffer : "unknown";
 }
 
-static bool is_constant(const ft_graph *graph, const ft_tensor *t) {
-    return t->role == FT_CONSTANT || t->value != NULL || (t->producer != FT_NONE && graph->ops[t->producer].is_folded);
-}
-
 static const char *name_conv(const ft_graph *graph, const ft_op *op) {
     const conv_geometry *g = conv_geometry_cached(graph, op);
     return g != NULL && g->is_depthwise && g->groups > 1 ? "dwconv" : "conv";
@@ -36,7 +32,7 @@ static const char *name_conv(const ft_graph *graph, const ft_op *op) {
 /* A product without a weight tensor (the CG tables) counts as one with constant weights. */
 static const char *name_product(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *weight = op_input(graph, op, op->def->w != 0 ? op->def->w : 1);
-    return weight == NULL || is_constant(graph, weight) ? "fc" : "matmul";
+    return weight == NULL || graph_is_constant(graph, weight) ? "fc" : "matmul";
 }
 
 /* The axes of a reduction, from the attribute or from input 1. */
@@ -67,7 +63,7 @@ static const char *name_mean(const ft_graph *graph, const ft_op *op) {
 
 static const char *name_gather(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *index = op_input(graph, op, 1);
-    return index != NULL && index->rank == 0 && is_constant(graph, index) ? "select" : "gather";
+    return index != NULL && index->rank == 0 && graph_is_constant(graph, index) ? "select" : "gather";
 }
 
 static bool is_same(const char *a, const char *b) {

@@ -174,6 +174,12 @@ static inline const ft_tensor *op_output(const ft_graph *graph, const ft_op *op,
     return i < op->output_count && op->outputs[i] != FT_NONE ? &graph->tensors[op->outputs[i]] : NULL;
 }
 
+/* Whether the elements of a tensor are known before the model runs: stored, folded to a value, or computed from such
+ * tensors by an operator that runs once (weights behind DEQUANTIZE or Transpose). Only in bound graphs. */
+static inline bool graph_is_constant(const ft_graph *bound, const ft_tensor *t) {
+    return t->role == FT_CONSTANT || t->value != NULL || (t->producer != FT_NONE && bound->ops[t->producer].is_folded);
+}
+
 /* Attribute by name, or `fallback` when it is absent or of another kind. */
 int64_t op_attr_int(const ft_op *op, const char *name, int64_t fallback);
 double op_attr_float(const ft_op *op, const char *name, double fallback);

@@ -12,8 +12,16 @@ enum { MAX_PASSES = 16384 }; /* networks have a few hundred */
 
 /* --- Tensors ------------------------------------------------------------------------------------------------- */
 
-bool npu_is_const(const ft_tensor *t) {
-    return t->role == FT_CONSTANT || t->value != NULL;
+/* Constant-folded operators cost nothing, except concatenations of quantised constants, which Vela does not fold. */
+static bool is_removed(const ft_graph *graph, const ft_op *op, const npu_rule *rule) {
+    const ft_tensor *y = op_output(graph, op, 0);
+    bool is_constant_join = rule != NULL && rule->id == NPU_OP_CONCAT && y != NULL && ft_dtype_bits(y->dtype) == 8;
+    return op->is_folded && !is_constant_join;
+}
+
+bool npu_is_const(const npu_lowering *l, const ft_tensor *t) {
+    if (t->role == FT_CONSTANT || t->value != NULL) return true;
+    return t->producer != FT_NONE && is_removed(l->graph, &l->graph->ops[t->producer], l->rules[t->producer]);
 }
 
 int32_t npu_bytes_of(const npu_lowering *l, const ft_tensor *t) {
@@ -82,7 +90,7 @@ static npu_view *view(npu_lowering *l, uint32_t graph_tensor) {
     v->tensor = npu_add_tensor(l, v->shape, npu_bytes_of(l, t));
     if (l->has_failed) return v;
     npu_tensor *made = &l->net->tensors[v->tensor];
-    made->is_const = npu_is_const(t);
+    made->is_const = npu_is_const(l, t);
     made->is_scalar = t->rank == 0;
     made->is_external = !made->is_const && t->producer == FT_NONE;
     l->net->tensor_of[graph_tensor] = v->tensor;
@@ -172,20 +180,25 @@ bool npu_has_same_padding(const ft_op *op) {
 
 /* --- The network --------------------------------------------------------------------------------------------- */
 
-/* Constant-folded operators cost nothing, except concatenations of quantised constants, which Vela does not fold. */
-static bool is_removed(const ft_graph *graph, const ft_op *op, const npu_rule *rule) {
-    const ft_tensor *y = op_output(graph, op, 0);
-    bool is_constant_join = rule != NULL && rule->id == NPU_OP_CONCAT && y != NULL && ft_dtype_bits(y->dtype) == 8;
-    return op->is_folded && !is_constant_join;
+/* Whether a convolution or product reads floats that were integers before: quantised by pairs of operators, as ONNX
+ * models are. In TFLite files the floats are meant: such operators run on the CPU. */
+static bool reads_dequantised(const ft_graph *graph, const ft_op *op) {
+    if (op->def->op_class != FT_CLASS_CONV && op->def->op_class != FT_CLASS_MATMUL) return false;
+    const ft_tensor *x = op_input(graph, op, op->def->x);
+    if (graph->format == FT_FORMAT_TFLITE || x == NULL || x->producer == FT_NONE) return false;
+    return op_is(&graph->ops[x->producer], "DequantizeLinear");
 }
 
-static bool is_quantised(const ft_graph *graph) {
-    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+static npu_types types_of(const ft_graph *graph) {
+    npu_types types = TYPES_FLOAT;
+    for (uint32_t i = 0; i < graph->tensor_count && types == TYPES_FLOAT; i++) {
         const ft_tensor *t = &graph->tensors[i];
-        if (t->role == FT_CONSTANT || t->producer == FT_NONE) continue;
-        if (t->dtype == FT_INT8 || t->dtype == FT_UINT8 || t->dtype == FT_INT16) return true;
+        if (t->producer == FT_NONE || graph_is_constant(graph, t)) continue;
+        if (t->dtype == FT_INT8 || t->dtype == FT_UINT8 || t->dtype == FT_INT16) types = TYPES_QUANTISED;
     }
-    return false;
+    for (uint32_t i = 0; i < graph->op_count && types == TYPES_QUANTISED; i++)
+        if (reads_dequantised(graph, &graph->ops[i])) types = TYPES_PAIRS;
+    return types;
 }
 
 static bool add_step(npu_lowering *l, npu_step step) {
@@ -278,6 +291,8 @@ static ft_status lower_all(npu_lowering *l, ft_error *error) {
         l->rules[i] = npu_rule_find(op->def, &cache);
         l->is_npu[i] = l->rules[i] != NULL && !is_removed(graph, op, l->rules[i]) && npu_supports(l, op, l->rules[i]);
     }
+    while (l->first_op < graph->op_count && is_removed(graph, &graph->ops[l->first_op], l->rules[l->first_op]))
+        l->first_op++;
     for (l->op = 0; l->op < graph->op_count && !l->has_failed; l->op++) {
         const ft_op *op = &graph->ops[l->op];
         if (!is_removed(graph, op, l->rules[l->op])) lower_op(l, op);
@@ -296,9 +311,8 @@ double npu_runs_per_batch(const ft_graph *bound) {
 }
 
 ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error *error) {
-    npu_net made = {.graph = bound, .memory = memory};
-    npu_lowering l = {.net = &made, .graph = bound, .is_float = !is_quantised(bound)};
-    made.is_assumed = l.is_float;
+    npu_net made = {.graph = bound, .memory = memory, .types = types_of(bound)};
+    npu_lowering l = {.net = &made, .graph = bound, .is_float = made.types != TYPES_QUANTISED};
     l.batch = ft_graph_is_scaled(bound) ? 1 : bound->batch;
     l.views = ARENA_ARRAY(memory, npu_view, bound->tensor_count + 1);
     l.is_npu = ARENA_ARRAY(memory, bool, bound->op_count + 1);

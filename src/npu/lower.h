@@ -24,9 +24,10 @@ struct npu_lowering {
     uint32_t producer_capacity;
     bool *is_npu;           /* by operator */
     const npu_rule **rules; /* by operator; NULL: runs on the CPU */
-    bool is_float;          /* the model is not quantised: floats are counted as int8 */
+    bool is_float;          /* floats are counted as int8 */
     int64_t batch;          /* batched dimensions 0 are divided by it */
     uint32_t op;            /* being lowered */
+    uint32_t first_op;      /* that runs */
     bool has_failed;        /* out of memory, or too many passes: */
     bool is_too_long;       /* over the limit of passes */
     npu_pass spare;         /* returned by npu_add_pass when there is no memory at all */
@@ -58,7 +59,8 @@ bool npu_check_none(const npu_lowering *l, const ft_op *op);
 
 npu_shape npu_shape_of(const npu_lowering *l, const ft_tensor *t);
 int32_t npu_bytes_of(const npu_lowering *l, const ft_tensor *t);
-bool npu_is_const(const ft_tensor *t);
+/* Whether a tensor is a constant of the network: stored, or computed before it runs. */
+bool npu_is_const(const npu_lowering *l, const ft_tensor *t);
 
 /* Add tensors and passes. Out of memory, they set l->has_failed and return 0, or a pass that is discarded. */
 uint32_t npu_add_tensor(npu_lowering *l, npu_shape shape, int32_t bytes);

@@ -96,7 +96,7 @@ void npu_lower_conv(npu_lowering *l, const ft_op *op) {
         p->block = BLOCK_VECTOR;
         p->coding = CODING_VECTOR;
         p->stride_x = p->stride_y = 1;
-    } else if (l->op == 0 || p->stride_x > 3) {
+    } else if (l->op == l->first_op || p->stride_x > 3) {
         fold_stride(p, op);
         if (p->ofm_shape.h == 1) p->stride_y = 1;
         if (p->ofm_shape.w == 1) p->stride_x = 1;

@@ -124,7 +124,7 @@ static bool keeps_layout(npu_op_id id, const ft_op *op, const ft_tensor *y) {
 void npu_lower_slices(npu_lowering *l, const ft_op *op) {
     uint32_t input = 0;
     while (input + 1 < op->input_count && op->inputs[input] != FT_NONE &&
-           npu_is_const(&l->graph->tensors[op->inputs[input]]))
+           npu_is_const(l, &l->graph->tensors[op->inputs[input]]))
         input++;
     npu_view in = npu_input_view(l, op, input);
     for (uint32_t i = 0; i < op->output_count && !l->has_failed; i++) {

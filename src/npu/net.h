@@ -98,6 +98,13 @@ typedef struct npu_step {
 
 typedef struct npu_block_cache npu_block_cache; /* block.h */
 
+/* The types of a model. All but the first are lowered with a byte for each float. */
+typedef enum npu_types {
+    TYPES_QUANTISED, /* feature maps of integers */
+    TYPES_PAIRS,     /* floats between pairs of QuantizeLinear and DequantizeLinear, which a converter fuses */
+    TYPES_FLOAT,     /* not quantised: 8 bits are assumed */
+} npu_types;
+
 typedef struct npu_net {
     arena *memory; /* borrowed */
     npu_tensor *tensors;
@@ -112,7 +119,7 @@ typedef struct npu_net {
     const bool *is_npu;                         /* by operator */
     int64_t cpu_constant_bytes, constant_bytes; /* constants of CPU operators; constant inputs of passes */
     npu_block_cache *block_cache;               /* block configurations found so far; NULL: no cache */
-    bool is_assumed;                            /* the model is not quantised, and is lowered as if it were int8 */
+    npu_types types;                            /* what the integers of its passes follow from */
 } npu_net;
 
 /* Lowers a bound graph, which must outlive the net. Everything is allocated from `memory`. A net is for one thread at a

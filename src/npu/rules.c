@@ -32,7 +32,7 @@ static int64_t batch_of(const npu_lowering *l, const ft_tensor *t) {
 bool npu_check_conv(const npu_lowering *l, const ft_op *op) {
     const conv_geometry *g = conv_geometry_cached(l->graph, op);
     if (g == NULL || g->spatial > 2 || batch_of(l, g->x) != 1) return false;
-    if (g->weight == NULL || !npu_is_const(g->weight) || g->x->rank > 4) return false;
+    if (g->weight == NULL || !npu_is_const(l, g->weight) || g->x->rank > 4) return false;
     if (!l->is_float && ft_dtype_bits(g->weight->dtype) != 8) return false;
     if (!l->is_float && g->groups > 1 && !(g->is_depthwise && (g->cout == g->cin || g->cin == 1))) return false;
     if (!l->is_float && g->is_depthwise && g->cout != g->cin && g->cin != 1) return false;
@@ -52,7 +52,7 @@ bool npu_check_conv(const npu_lowering *l, const ft_op *op) {
 
 bool npu_check_dense(const npu_lowering *l, const ft_op *op) {
     matmul_geometry g;
-    if (!matmul_geometry_of(l->graph, op, &g) || g.b == NULL || !npu_is_const(g.b)) return false;
+    if (!matmul_geometry_of(l->graph, op, &g) || g.b == NULL || !npu_is_const(l, g.b)) return false;
     if (!l->is_float && ft_dtype_bits(g.b->dtype) != 8) return false;
     return g.k <= 65535 && g.n <= 65535 && g.m * g.batch <= 65535;
 }
@@ -174,7 +174,7 @@ bool npu_supports(const npu_lowering *l, const ft_op *op, const npu_rule *rule) 
     for (uint32_t i = 0; i < op->input_count && i < rule->typed_inputs; i++) {
         const ft_tensor *t = op_input(l->graph, op, i);
         if (t == NULL || is_auxiliary(op, i)) continue;
-        if (npu_is_const(t) && t->rank <= 1 && t->dtype == FT_INT32 && i > 0 && !allows_32) continue;
+        if (npu_is_const(l, t) && t->rank <= 1 && t->dtype == FT_INT32 && i > 0 && !allows_32) continue;
         if (!is_typed(l, t, allows_32) || !has_sizes(l, t)) return false;
     }
     for (uint32_t i = 0; i < op->output_count; i++) {

@@ -12,6 +12,7 @@
 
 #include "foretell/forecast.h"
 #include "support/folder.h"
+#include "support/npu_model.h"
 #include "support/onnx_model.h"
 
 static const char *const files[] = {"predictors/ethos-u.ftm", "predictors/memory.ftm", "predictors/phone.ftm",
@@ -211,6 +212,70 @@ static void small_model_on_a_gpu_is_bound_by_launches(void **state) {
     ft_results_free(&results);
 }
 
+/* Every runtime of TFLite files folds DEQUANTIZE of stored weights. */
+static void half_precision_weights_change_no_answer(void **state) {
+    (void)state;
+    ft_graph *graphs[2] = {npu_float_head(false), npu_float_head(true)};
+    uint32_t checked = 0;
+    for (uint32_t d = 0; d < ft_device_count(); d++) {
+        const ft_request request = {.device = ft_device_name_at(d)};
+        ft_device *sheet;
+        ft_results results[2];
+        assert_int_equal(ft_device_open(request.device, &sheet, NULL), FT_OK);
+        bool runs_torch = strncmp(ft_device_runtime(sheet), "torch", 5) == 0; /* which reads no TFLite files */
+        ft_device_free(sheet);
+        if (runs_torch) continue;
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(ft_predict(set, graphs[i], NULL, &request, 1, &results[i], NULL), FT_OK);
+        const ft_result *a = &results[0].items[0], *b = &results[1].items[0];
+        assert_int_equal(a->metric_count, b->metric_count);
+        for (uint32_t k = 0; k < a->metric_count; k++) {
+            if (fabs(a->metrics[k].value - b->metrics[k].value) > 1e-9 * a->metrics[k].value)
+                fail_msg("%s of %s: %g with float32 weights, %g with float16", a->metrics[k].metric, request.device,
+                         a->metrics[k].value, b->metrics[k].value);
+            checked++;
+        }
+        assert_true(a->coverage_ratio == b->coverage_ratio);
+        for (int i = 0; i < 2; i++) ft_results_free(&results[i]);
+    }
+    assert_true(checked > 20);
+    for (int i = 0; i < 2; i++) ft_graph_free(graphs[i]);
+}
+
+static void check_assumed(const ft_request *request, const ft_metric_result *m) {
+    if (request->mode == FT_INFER && strcmp(m->metric, "util_ratio") != 0 && m->provenance != FT_ASSUMED)
+        fail_msg("%s of %s: %s", m->metric, request->device, ft_provenance_name(m->provenance));
+}
+
+/* An accelerator of integers says what it assumes of floats, and what it leaves to the CPU; it does not compute in
+ * floats, and a model that it cannot run at all has no time. */
+static void accelerators_of_integers_assume_them(void **state) {
+    (void)state;
+    const ft_request request = {.device = "ethos-u55-128"},
+                     in_floats = {.device = "ethos-u55-128", .dtype = FT_FLOAT16};
+    ft_results results = {0};
+    assert_true(check_device(request, check_assumed) > 0);
+    expect_note(&request, "not quantised: int8 weights and activations are assumed", "CPU");
+    assert_int_equal(ft_predict(set, model, NULL, &in_floats, 1, &results, NULL), FT_OK);
+    assert_non_null(strstr(ft_result_time(&results.items[0])->missing_reason, "networks of float16"));
+    ft_results_free(&results);
+    ft_graph *saved = model;
+    model = make_model("Mystery");
+    expect_note(&request, "1 operator runs on the CPU", "no kernels like these");
+    ft_graph_free(model);
+    onnx_model *m = onnx_model_new();
+    onnx_input(m, m->graph, "x", ONNX_FLOAT, "1,16,8,8");
+    onnx_node(m, m->graph, "CumSum", "x", "y");
+    onnx_output(m, m->graph, "y", ONNX_FLOAT, "1,16,8,8");
+    model = onnx_model_read(m);
+    onnx_model_free(m);
+    assert_int_equal(ft_predict(set, model, NULL, &request, 1, &results, NULL), FT_OK);
+    assert_non_null(strstr(ft_result_time(&results.items[0])->missing_reason, "no operator of this model runs"));
+    ft_results_free(&results);
+    ft_graph_free(model);
+    model = saved;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_add_up_on_every_bundled_device),
@@ -218,6 +283,8 @@ int main(void) {
         cmocka_unit_test(nothing_is_learned_on_devices_without_measurements),
         cmocka_unit_test(notes_name_the_mode_without_measurements),
         cmocka_unit_test(notes_have_the_share_of_unknown_kernels),
+        cmocka_unit_test(half_precision_weights_change_no_answer),
+        cmocka_unit_test(accelerators_of_integers_assume_them),
         cmocka_unit_test(small_model_on_a_gpu_is_bound_by_launches),
     };
     return cmocka_run_group_tests_name("forecast/provenance", tests, set_up, tear_down);

@@ -8,6 +8,7 @@
 
 #include "npu/lower.h"
 #include "support/npu_model.h"
+#include "support/onnx_model.h"
 
 #define NO_BUFFERS LITE_BUFFERS({NULL, 0, false, 0})
 #define MAP(letter, ...)                                                                                               \
@@ -110,7 +111,7 @@ static void floats_are_left_to_the_cpu(void **state) {
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 1);
     assert_int_equal(m.net.cpu_ops, 1);
-    assert_false(m.net.is_assumed);
+    assert_int_equal(m.net.types, TYPES_QUANTISED);
     assert_int_equal(m.net.step_count, 2);
     assert_true(m.net.steps[0].is_cpu);
     assert_true(m.net.tensors[m.net.passes[0].ifm].is_external);
@@ -129,9 +130,65 @@ static void a_float_network_is_lowered_as_quantised(void **state) {
     };
     npu_model m = npu_model_read(&model);
     assert_int_equal(m.net.pass_count, 1);
-    assert_true(m.net.is_assumed);
+    assert_int_equal(m.net.types, TYPES_FLOAT);
     assert_int_equal(m.net.tensors[m.net.passes[0].ofm].bytes, 1);
     npu_model_free(&m);
+}
+
+/* Runtimes fold DEQUANTIZE of stored weights, so the convolutions that read it have constant weights. */
+static void weights_behind_dequantize_are_constants(void **state) {
+    (void)state;
+    npu_net nets[2];
+    npu_model m[2];
+    for (int is_half = 0; is_half < 2; is_half++) {
+        ft_error error;
+        m[is_half].graph = npu_float_head(is_half);
+        assert_int_equal(ft_graph_bind(m[is_half].graph, NULL, &m[is_half].bound, &error), FT_OK);
+        arena_init(&m[is_half].memory, UINT64_MAX);
+        if (npu_lower(m[is_half].bound, &m[is_half].memory, &nets[is_half], &error) != FT_OK)
+            fail_msg("%s", error.message);
+        assert_int_equal(nets[is_half].pass_count, 3); /* RELU6 of the convolution, then RELU */
+        assert_int_equal(nets[is_half].cpu_ops, 0);
+        assert_int_equal(nets[is_half].types, TYPES_FLOAT);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        const npu_pass *a = &nets[0].passes[i], *b = &nets[1].passes[i];
+        assert_true(a->has_weights == b->has_weights && a->has_weights == (i != 1));
+        assert_int_equal(a->weights, b->weights);
+        assert_int_equal(a->block, b->block);
+        assert_int_equal(a->activation, b->activation);
+    }
+    for (int i = 0; i < 2; i++) npu_model_free(&m[i]);
+}
+
+/* Floats between QuantizeLinear and DequantizeLinear are the integers that a converter makes of them. */
+static void pairs_of_quantisers_take_no_passes(void **state) {
+    (void)state;
+    onnx_model *m = onnx_model_new();
+    onnx_input(m, m->graph, "x", ONNX_FLOAT, "1,16,8,8");
+    onnx_initializer(m, m->graph, "s", ONNX_FLOAT, "");
+    onnx_initializer(m, m->graph, "z", ONNX_INT8, "");
+    onnx_initializer(m, m->graph, "w", ONNX_INT8, "16,16,1,1");
+    onnx_node(m, m->graph, "QuantizeLinear", "x s z", "q");
+    onnx_node(m, m->graph, "DequantizeLinear", "q s z", "d");
+    onnx_node(m, m->graph, "DequantizeLinear", "w s z", "v");
+    onnx_node(m, m->graph, "Conv", "d v", "c");
+    onnx_node(m, m->graph, "Relu", "c", "r");
+    onnx_node(m, m->graph, "QuantizeLinear", "r s z", "p");
+    onnx_node(m, m->graph, "DequantizeLinear", "p s z", "y");
+    onnx_output(m, m->graph, "y", ONNX_FLOAT, NULL);
+    npu_model made = {.graph = onnx_model_read(m)};
+    ft_error error;
+    assert_int_equal(ft_graph_bind(made.graph, NULL, &made.bound, &error), FT_OK);
+    arena_init(&made.memory, UINT64_MAX);
+    assert_int_equal(npu_lower(made.bound, &made.memory, &made.net, &error), FT_OK);
+    assert_int_equal(made.net.types, TYPES_PAIRS);
+    assert_int_equal(made.net.cpu_ops, 0);
+    assert_int_equal(made.net.pass_count, 1);
+    assert_int_equal(made.net.passes[0].activation, ACTIVATION_CLAMP);
+    assert_int_equal(made.net.tensors[made.net.passes[0].ofm].bytes, 1);
+    npu_model_free(&made);
+    onnx_model_free(m);
 }
 
 /* A reshape is free when no other operator reads its input; a reshape of the network's input is a copy. */
@@ -189,6 +246,8 @@ int main(void) {
         cmocka_unit_test(concatenations_are_copies_into_the_output),
         cmocka_unit_test(floats_are_left_to_the_cpu),
         cmocka_unit_test(a_float_network_is_lowered_as_quantised),
+        cmocka_unit_test(weights_behind_dequantize_are_constants),
+        cmocka_unit_test(pairs_of_quantisers_take_no_passes),
         cmocka_unit_test(reshapes_are_free_or_copies),
         cmocka_unit_test(branches_run_as_late_as_possible),
     };

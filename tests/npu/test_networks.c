@@ -218,7 +218,8 @@ static void list(FILE *out, network *n) {
     arena_init(&memory, UINT64_MAX);
     must(npu_lower(n->graph, &memory, &net, &error), &error);
     fprintf(out, " passes %u cpu %u steps %u constants %ld cpu constants %ld%s\n", net.pass_count, net.cpu_ops,
-            net.step_count, (long)net.constant_bytes, (long)net.cpu_constant_bytes, net.is_assumed ? " assumed" : "");
+            net.step_count, (long)net.constant_bytes, (long)net.cpu_constant_bytes,
+            net.types == TYPES_FLOAT ? " assumed" : "");
     fprintf(out, " supported ");
     for (uint32_t i = 0; i < n->graph->op_count; i++) fputc(npu_is_supported(&net, i) ? 'y' : 'n', out);
     fputc('\n', out);

@@ -34,6 +34,37 @@ const lite_model npu_mobilenet_head = {
                   {.code = 1, LITE_IN(7, 8, 9), LITE_OUT(10), NPU_CONV(1)})}),
 };
 
+ft_graph *npu_float_head(bool is_half) {
+    static const float values[16 * 27];
+    uint32_t size = is_half ? 2 : 4;
+    int type = is_half ? T_FLOAT16 : T_FLOAT32;
+    const lite_op half[] = {{.code = 0, LITE_IN(1), LITE_OUT(6)},
+                            {.code = 0, LITE_IN(2), LITE_OUT(7)},
+                            {.code = 1, LITE_IN(0, 6), LITE_OUT(3), NPU_CONV(2)},
+                            {.code = 2, LITE_IN(3), LITE_OUT(4)},
+                            {.code = 3, LITE_IN(4, 7), LITE_OUT(5), NPU_DEPTHWISE}};
+    const lite_op whole[] = {{.code = 1, LITE_IN(0, 1), LITE_OUT(3), NPU_CONV(2)},
+                             {.code = 2, LITE_IN(3), LITE_OUT(4)},
+                             {.code = 3, LITE_IN(4, 2), LITE_OUT(5), NPU_DEPTHWISE}};
+    const lite_model model = {
+        .version = 3,
+        LITE_CODES({.builtin = B_DEQUANTIZE}, {.builtin = B_CONV_2D}, {.builtin = B_RELU},
+                   {.builtin = B_DEPTHWISE_CONV_2D}),
+        LITE_BUFFERS({NULL, 0, false, 0}, {values, 16 * 27 * size, false, 0}, {values, 144 * size, false, 0}),
+        LITE_SUBGRAPHS({LITE_TENSORS({.name = "x", .type = T_FLOAT32, .rank = 4, .dims = {1, 64, 64, 3}},
+                                     {.name = "w", .type = type, .rank = 4, .dims = {16, 3, 3, 3}, .buffer = 1},
+                                     {.name = "v", .type = type, .rank = 4, .dims = {1, 3, 3, 16}, .buffer = 2},
+                                     {.name = "c", .type = T_FLOAT32, .rank = 4, .dims = {1, 32, 32, 16}},
+                                     {.name = "r", .type = T_FLOAT32, .rank = 4, .dims = {1, 32, 32, 16}},
+                                     {.name = "d", .type = T_FLOAT32, .rank = 4, .dims = {1, 32, 32, 16}},
+
+                                     {.name = "w32", .type = T_FLOAT32, .rank = 4, .dims = {16, 3, 3, 3}},
+                                     {.name = "v32", .type = T_FLOAT32, .rank = 4, .dims = {1, 3, 3, 16}}),
+                        LITE_IN(0), LITE_OUT(5), .ops = is_half ? half : whole, .op_count = is_half ? 5 : 3}),
+    };
+    return lite_read(&model);
+}
+
 const lite_model npu_softmax = {
     .version = 3,
     LITE_CODES({.builtin = B_SOFTMAX}),

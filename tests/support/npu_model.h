@@ -6,13 +6,14 @@
 #include "support/tflite_model.h"
 
 /* Numbers of the TFLite schema. */
-enum { T_FLOAT32 = 0, T_INT32 = 2, T_UINT8 = 3, T_INT16 = 7, T_INT8 = 9 };
+enum { T_FLOAT32 = 0, T_FLOAT16 = 1, T_INT32 = 2, T_UINT8 = 3, T_INT16 = 7, T_INT8 = 9 };
 enum { O_CONV_2D = 1, O_DEPTHWISE = 2, O_POOL = 5, O_SOFTMAX = 9, O_CONCAT = 10, O_ADD = 11, O_LEAKY = 75 };
 enum {
     B_ADD = 0,
     B_CONCATENATION = 2,
     B_CONV_2D = 3,
     B_DEPTHWISE_CONV_2D = 4,
+    B_DEQUANTIZE = 6,
     B_FULLY_CONNECTED = 9,
     B_LOGISTIC = 14,
     B_MAX_POOL_2D = 17,
@@ -49,6 +50,8 @@ void npu_model_free(npu_model *m);
 
 /* The head of a MobileNet: QUANTIZE, CONV_2D, DEPTHWISE_CONV_2D, CONV_2D on 224x224x3. */
 extern const lite_model npu_mobilenet_head;
+/* CONV_2D, RELU and DEPTHWISE_CONV_2D in float32, whose weights are float32 or come from float16 by DEQUANTIZE. */
+ft_graph *npu_float_head(bool is_half);
 /* SOFTMAX of ten classes. */
 extern const lite_model npu_softmax;
 

@@ -84,6 +84,7 @@ typedef struct model_output {
     double coverage_ratio;    /* as in ft_result */
     ft_provenance provenance; /* FT_LEARNED: as far as the coverage goes; the rest is extrapolated */
     const char *reason;       /* names the data that is missing where the value is not learned; or NULL */
+    bool explains_coverage;   /* the reason also names what the coverage leaves out */
     ft_part *parts;           /* from the arena, or NULL */
     uint32_t part_count;
 } model_output;

@@ -240,7 +240,7 @@ static uint32_t data_inputs(const ft_graph *graph, const ft_op *op) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(graph, op, i);
-        count += t != NULL && t->role != FT_CONSTANT;
+        count += t != NULL && !graph_is_constant(graph, t);
     }
     return count;
 }

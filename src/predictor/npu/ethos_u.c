@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,7 +128,72 @@ static double value_of(const ethos_model *m, uint32_t device, const npu_net *net
 static double spread_of(const ethos_model *m, double expected, double large, const npu_net *net) {
     const double computed = 0.004, counted = 0.02, assumed = 0.1;
     double minimum = m->metric == ETHOS_FLASH ? counted : computed;
-    return minimum + fabs(log(large / expected)) + (net->is_assumed ? assumed : 0);
+    return minimum + fabs(log(large / expected)) + (net->types != TYPES_QUANTISED ? assumed : 0);
+}
+
+/* --- What the value leaves out ------------------------------------------------------------------------------- */
+
+enum { MAX_LISTED = 3, REASON_SIZE = 400 };
+
+static void add_text(char *text, const char *format, ...) FT_PRINTF(2, 3);
+static void add_text(char *text, const char *format, ...) {
+    size_t used = strlen(text);
+    va_list args;
+    assert(used < REASON_SIZE);
+    va_start(args, format);
+    vsnprintf(text + used, REASON_SIZE - used, format, args);
+    va_end(args);
+}
+
+/* Operators on the CPU by their types, the first ones by name. */
+static void add_cpu_types(const ft_graph *bound, const npu_net *net, char *text) {
+    const char *types[MAX_LISTED] = {NULL};
+    uint32_t counts[MAX_LISTED] = {0}, listed = 0, others = 0;
+    for (uint32_t i = 0; i < net->step_count; i++) {
+        if (!net->steps[i].is_cpu) continue;
+        const char *type = ft_graph_ops(bound)[net->steps[i].index].type;
+        uint32_t k = 0;
+        while (k < listed && strcmp(types[k], type) != 0) k++;
+        if (k == MAX_LISTED) {
+            others++;
+            continue;
+        }
+        if (k == listed) types[listed++] = type;
+        counts[k]++;
+    }
+    for (uint32_t k = 0; k < listed; k++) {
+        add_text(text, "%s%.60s", k > 0 ? ", " : "", types[k]);
+        if (counts[k] > 1) add_text(text, " (%u)", counts[k]);
+    }
+    if (others > 0) add_text(text, " and %u others", others);
+}
+
+/* Names the assumed types, and the operators whose time is not part of the value. *reason NULL: nothing is missing. */
+static ft_status find_reason(const ft_graph *bound, const npu_net *net, double coverage, arena *memory,
+                             const char **reason, ft_error *error) {
+    static const char *const assumed[] = {
+        [TYPES_QUANTISED] = "",
+        [TYPES_PAIRS] = "pairs of QuantizeLinear and DequantizeLinear are assumed to be fused into int8 operators",
+        [TYPES_FLOAT] = "the model is not quantised: int8 weights and activations are assumed"};
+    char text[REASON_SIZE] = "";
+    add_text(text, "%s", assumed[net->types]);
+    if (net->cpu_ops > 0) {
+        add_text(text, "%s%u operator%s run%s on the CPU, with %.3g %% of the work, and %s not part of the time: ",
+                 text[0] != '\0' ? "; " : "", net->cpu_ops, net->cpu_ops > 1 ? "s" : "", net->cpu_ops > 1 ? "" : "s",
+                 100 * (1 - coverage), net->cpu_ops > 1 ? "are" : "is");
+        add_cpu_types(bound, net, text);
+    }
+    *reason = text[0] != '\0' ? arena_string(memory, text, strlen(text)) : NULL;
+    return text[0] == '\0' || *reason != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+/* Floats have no place on the accelerator, and the model is the same whatever integers a request names. */
+static ft_status check_dtype(const npu_net *net, ft_dtype dtype, ft_error *error) {
+    bool is_possible = dtype == FT_DTYPE_UNKNOWN || dtype == FT_INT8 || dtype == FT_UINT8 ||
+                       (net->types == TYPES_QUANTISED && !ft_dtype_is_float(dtype));
+    if (is_possible) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED,
+                   "an Ethos-U computes with integers, and networks of %s cannot be predicted", ft_dtype_name(dtype));
 }
 
 /* A part for each operator that has passes, together with operators fused into them and views. */
@@ -180,18 +247,21 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     uint32_t device = in->target->index;
     double samples = npu_runs_per_batch(in->view->bound), coverage;
     FT_TRY(npu_view_net(in->view, &net, error));
+    FT_TRY(check_dtype(net, in->view->request.dtype, error));
     FT_TRY(npu_view_result(in->view, m->archs[device], &m->codes, &result, error));
     FT_TRY(npu_view_coverage(in->view, &coverage, error));
     double expected = value_of(m, device, net, &result->expected, samples);
     double large = value_of(m, device, net, &result->large, samples);
     if (!(expected > 0) || !isfinite(expected)) expected = MIN_PREDICTED_VALUE;
     if (!(large > 0) || !isfinite(large)) large = expected;
-    *out = (model_output){
-        .value = expected,
-        .spread = spread_of(m, expected, large, net),
-        .coverage_ratio = coverage,
-        .provenance = net->is_assumed ? FT_EXTRAPOLATED : FT_LEARNED,
-        .reason = net->is_assumed ? "the model is not quantised: int8 weights and activations are assumed" : NULL};
+    static const ft_provenance provenance[] = {
+        [TYPES_QUANTISED] = FT_LEARNED, [TYPES_PAIRS] = FT_EXTRAPOLATED, [TYPES_FLOAT] = FT_ASSUMED};
+    *out = (model_output){.value = expected,
+                          .spread = spread_of(m, expected, large, net),
+                          .coverage_ratio = coverage,
+                          .provenance = provenance[net->types],
+                          .explains_coverage = true};
+    FT_TRY(find_reason(in->view->bound, net, coverage, in->memory, &out->reason, error));
     bool is_sum = m->metric == ETHOS_TIME || m->metric == ETHOS_CYCLES;
     if (!in->has_parts || !is_sum) return FT_OK;
     return make_parts(m, in, net, result, out, error);

@@ -123,7 +123,7 @@ ft_status npu_view_coverage(model_view *s, double *ratio, ft_error *error) {
             left += work.flops + work.bytes;
         }
         double covered = all > 0 ? 1 - left / all : 1;
-        cache->coverage = fmin(fmax(covered, 0), 1) * (cache->net.is_assumed ? 0.5 : 1);
+        cache->coverage = fmin(fmax(covered, 0), 1);
     }
     *ratio = cache->coverage;
     return FT_OK;
