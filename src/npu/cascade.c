@@ -180,16 +180,27 @@ static bool plan_stripes(const npu_schedule *s, uint32_t first, uint32_t last, i
     return true;
 }
 
+/* Plans the weight buffers of one cascade; `usage` stays as it is for the next. False when out of memory. */
+static bool buffer_cascade(npu_schedule *s, uint32_t first, uint32_t last, int64_t *usage, uint32_t times) {
+    int64_t *before = ARENA_ARRAY(s->work, int64_t, (size_t)(last - first) + 1);
+    if (before == NULL) return false;
+    for (uint32_t i = first; i <= last; i++) {
+        assert(s->plans[i].time < times);
+        before[i - first] = usage[s->plans[i].time];
+    }
+    npu_buffer_weights(s, first, last, s->arch->fast_bytes, usage, times);
+    for (uint32_t i = first; i <= last; i++) usage[s->plans[i].time] = before[i - first];
+    return true;
+}
+
 /* Makes the stripes of one cascade as high as they can be; each trial is made in place. */
-static ft_status grow_stripes(npu_schedule *s, uint32_t first, uint32_t last, const int64_t *usage, uint32_t times,
+static ft_status grow_stripes(npu_schedule *s, uint32_t first, uint32_t last, int64_t *usage, uint32_t times,
                               ft_error *error) {
     npu_plan *plans = s->plans + first;
     size_t bytes = (last - first + 1) * sizeof *plans;
-    npu_plan *best = arena_copy(s->memory, plans, bytes);
-    int64_t *own = arena_copy(s->memory, usage, times * sizeof *usage);
-    if (best == NULL || own == NULL) return FT_NOMEM(error);
-    npu_buffer_weights(s, first, last, s->arch->fast_bytes, own, times);
-    npu_plan *buffered = arena_copy(s->memory, plans, bytes);
+    npu_plan *best = arena_copy(s->work, plans, bytes);
+    if (best == NULL || !buffer_cascade(s, first, last, usage, times)) return FT_NOMEM(error);
+    npu_plan *buffered = arena_copy(s->work, plans, bytes);
     if (buffered == NULL) return FT_NOMEM(error);
     int64_t lowest = best[last - first].stripe.h + 1, highest = s->net->passes[last].ofm_shape.h / 2;
     uint32_t max_cascades = 0;
@@ -216,7 +227,7 @@ ft_status npu_plan_cascades(npu_schedule *s, uint32_t first, uint32_t last, ft_e
     }
     if (join_passes(s, first, last, s->plans, &bytes) == 0) return FT_OK;
     npu_live_ranges ranges;
-    FT_TRY(npu_live_ranges_find(s, s->net->passes[first].segment, NPU_SRAM, &ranges, error));
+    FT_TRY(npu_live_ranges_find(s, first, last, NPU_SRAM, &ranges, error));
     int64_t *usage = npu_live_ranges_usage(s, &ranges);
     if (usage == NULL) return FT_NOMEM(error);
     for (uint32_t i = first; i <= last;) {

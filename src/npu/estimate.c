@@ -69,7 +69,7 @@ void npu_pass_costs(const npu_schedule *s, uint32_t first, uint32_t last, npu_co
         npu_pass_query q = query_of(s, i);
         double bytes[NPU_AREAS] = {0};
         add_bytes(s, &q, &s->plans[i], bytes);
-        npu_cost *c = &costs[i];
+        npu_cost *c = &costs[i - first];
         c->engine = engine_cycles(s, &q, &s->plans[i], before);
         c->sram = bytes[NPU_SRAM] / s->arch->memories[NPU_SRAM].bytes_per_cycle;
         c->slow = bytes[NPU_SLOW] / s->arch->memories[NPU_SLOW].bytes_per_cycle;

@@ -26,7 +26,7 @@ ft_status npu_estimate_make(const npu_net *net, const npu_arch *arch, const npu_
 /* The same network and accelerator with another compression; reuses what does not depend on it. */
 ft_status npu_estimate_update(const npu_estimate *before, const npu_compression *compression, arena *memory,
                               npu_estimate *estimate, ft_error *error);
-/* Costs of the scheduled passes first..last. */
+/* Costs of the scheduled passes first..last, from costs[0] on. */
 void npu_pass_costs(const npu_schedule *s, uint32_t first, uint32_t last, npu_cost *costs);
 
 #endif

@@ -43,8 +43,8 @@ bool npu_can_overwrite_input(const npu_schedule *s, const npu_pass *p, npu_area 
 
 static bool add_range(const npu_schedule *s, npu_live_ranges *r, const npu_live_range *range) {
     if (r->count == r->capacity) {
-        uint32_t larger = r->capacity == 0 ? 2 * s->net->pass_count + 8 : r->capacity * 2;
-        npu_live_range *items = ARENA_ARRAY(s->memory, npu_live_range, larger);
+        uint32_t larger = r->capacity == 0 ? 64 : r->capacity * 2;
+        npu_live_range *items = ARENA_ARRAY(s->work, npu_live_range, larger);
         if (items == NULL) return false;
         if (r->count > 0) memcpy(items, r->items, r->count * sizeof *items);
         r->items = items;
@@ -57,13 +57,13 @@ static bool add_range(const npu_schedule *s, npu_live_ranges *r, const npu_live_
 
 static npu_live_range *range_of(const npu_schedule *s, npu_live_ranges *r, uint32_t tensor) {
     assert(tensor < s->net->tensor_count);
-    if (r->of[tensor] == FT_NONE) {
+    if (s->range_of[tensor] == FT_NONE) {
         npu_live_range made = {
             .start = UINT32_MAX, .bytes = npu_stored_bytes(&s->net->tensors[tensor]), .tensor = tensor};
-        r->of[tensor] = r->count;
+        s->range_of[tensor] = r->count;
         if (!add_range(s, r, &made)) return NULL;
     }
-    return &r->items[r->of[tensor]];
+    return &r->items[s->range_of[tensor]];
 }
 
 static void mark(npu_live_range *range, uint32_t time, uint32_t length) {
@@ -98,9 +98,9 @@ static bool mark_pass(const npu_schedule *s, npu_live_ranges *r, uint32_t index,
                      s->net->passes[index - 1].segment == p->segment;
     assert(plan->rolling_h == 0 || index > 0); /* a rolling buffer has a pass that fills it */
     uint32_t now = continues ? s->plans[index - 1].time : *time, input;
-    if (plan->cascade == 0 && npu_can_overwrite_input(s, p, area, false, &input) && r->of[p->ofm] == FT_NONE) {
+    if (plan->cascade == 0 && npu_can_overwrite_input(s, p, area, false, &input) && s->range_of[p->ofm] == FT_NONE) {
         if (range_of(s, r, input) == NULL) return false;
-        r->of[p->ofm] = r->of[input];
+        s->range_of[p->ofm] = s->range_of[input];
     }
     plan->time = now;
     if (plan->rolling_h > 0 && area == NPU_SRAM) {
@@ -135,12 +135,11 @@ static bool mark_cpu(const npu_schedule *s, npu_live_ranges *r, const ft_op *op,
     return true;
 }
 
-/* External inputs of a segment are live when it begins, its external outputs when it ends. */
-static bool mark_border(const npu_schedule *s, npu_live_ranges *r, uint32_t segment, npu_area area, uint32_t time,
-                        bool is_end) {
-    for (uint32_t i = 0; i < s->net->pass_count; i++) {
+/* External inputs of the segment of passes first..last are live when it begins, its external outputs when it ends. */
+static bool mark_border(const npu_schedule *s, npu_live_ranges *r, uint32_t first, uint32_t last, npu_area area,
+                        uint32_t time, bool is_end) {
+    for (uint32_t i = first; i <= last; i++) {
         const npu_pass *p = &s->net->passes[i];
-        if (p->segment != segment) continue;
         const uint32_t ends[] = {p->ifm, p->ifm2, p->ofm};
         for (int k = is_end ? 2 : 0; k < (is_end ? 3 : 2); k++) {
             if (ends[k] == FT_NONE || !s->net->tensors[ends[k]].is_external) continue;
@@ -166,48 +165,75 @@ static bool mark_outputs(const npu_schedule *s, npu_live_ranges *r, npu_area are
         if (!mark_tensor(s, r, s->net->tensor_of[ft_graph_outputs(graph)[i]], area, time)) return false;
     }
     for (uint32_t i = 0; i < s->net->tensor_count; i++) {
-        if (!s->net->tensors[i].is_variable || r->of[i] == FT_NONE) continue;
-        mark(&r->items[r->of[i]], 0, time + 1);
+        if (!s->net->tensors[i].is_variable || s->range_of[i] == FT_NONE) continue;
+        mark(&r->items[s->range_of[i]], 0, time + 1);
     }
     return true;
 }
 
-static bool mark_all(npu_schedule *s, npu_live_ranges *r, uint32_t segment, npu_area area) {
-    uint32_t time = 0, before = FT_NONE;
-    bool is_whole = segment == FT_NONE;
-    if (is_whole && !mark_inputs(s, r, area, &time)) return false;
-    for (uint32_t i = 0; i < s->net->step_count; i++) {
-        npu_step step = s->net->steps[i];
-        uint32_t now = step.is_cpu ? FT_NONE : s->net->passes[step.index].segment;
-        if (!is_whole && (step.is_cpu || now != segment)) continue;
-        if (is_whole && before != now && before != FT_NONE && !mark_border(s, r, before, area, time, true))
-            return false;
-        if (is_whole && before != now && now != FT_NONE && !mark_border(s, r, now, area, time, false)) return false;
-        before = now;
-        if (step.is_cpu ? !mark_cpu(s, r, &ft_graph_ops(s->net->graph)[step.index], area, &time)
-                        : !mark_pass(s, r, step.index, area, &time))
-            return false;
-    }
-    if (before != FT_NONE && !mark_border(s, r, before, area, time, true)) return false;
-    if (is_whole && !mark_outputs(s, r, area, time)) return false;
-    r->times = time + 3;
+static bool mark_segment(const npu_schedule *s, npu_live_ranges *r, uint32_t first, uint32_t last, npu_area area,
+                         uint32_t *time) {
+    for (uint32_t i = first; i <= last; i++)
+        if (!mark_pass(s, r, i, area, time)) return false;
     return true;
 }
 
-ft_status npu_live_ranges_find(npu_schedule *s, uint32_t segment, npu_area area, npu_live_ranges *ranges,
+/* Segments are runs of passes without a step of the CPU in between. */
+static bool mark_steps(const npu_schedule *s, npu_live_ranges *r, npu_area area, uint32_t *time) {
+    const npu_net *net = s->net;
+    for (uint32_t i = 0; i < net->step_count;) {
+        if (net->steps[i].is_cpu) {
+            if (!mark_cpu(s, r, &ft_graph_ops(net->graph)[net->steps[i].index], area, time)) return false;
+            i++;
+            continue;
+        }
+        uint32_t first = net->steps[i].index, last = npu_segment_end(net, first);
+        assert(i + (last - first) < net->step_count && net->steps[i + (last - first)].index == last);
+        if (!mark_border(s, r, first, last, area, *time, false) || !mark_segment(s, r, first, last, area, time) ||
+            !mark_border(s, r, first, last, area, *time, true))
+            return false;
+        i += last - first + 1;
+    }
+    return true;
+}
+
+ft_status npu_live_ranges_find_all(npu_schedule *s, npu_area area, npu_live_ranges *ranges, ft_error *error) {
+    uint32_t time = 0;
+    *ranges = (npu_live_ranges){.of = s->range_of};
+    for (uint32_t i = 0; i < s->net->tensor_count; i++) s->range_of[i] = FT_NONE;
+    if (!mark_inputs(s, ranges, area, &time) || !mark_steps(s, ranges, area, &time) ||
+        !mark_outputs(s, ranges, area, time))
+        return FT_NOMEM(error);
+    ranges->times = time + 3;
+    return FT_OK;
+}
+
+ft_status npu_live_ranges_find(npu_schedule *s, uint32_t first, uint32_t last, npu_area area, npu_live_ranges *ranges,
                                ft_error *error) {
-    *ranges = (npu_live_ranges){.of = ARENA_ARRAY(s->memory, uint32_t, s->net->tensor_count + 1)};
-    if (ranges->of == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < s->net->tensor_count; i++) ranges->of[i] = FT_NONE;
-    return mark_all(s, ranges, segment, area) ? FT_OK : FT_NOMEM(error);
+    uint32_t time = 0;
+    assert(npu_segment_end(s->net, first) == last);
+    *ranges = (npu_live_ranges){.of = s->range_of};
+    for (uint32_t i = first; i <= last; i++) {
+        const npu_pass *p = &s->net->passes[i];
+        s->range_of[p->ifm] = s->range_of[p->ofm] = FT_NONE;
+        if (p->ifm2 != FT_NONE) s->range_of[p->ifm2] = FT_NONE;
+    }
+    if (!mark_segment(s, ranges, first, last, area, &time) || !mark_border(s, ranges, first, last, area, time, true))
+        return FT_NOMEM(error);
+    ranges->times = time + 3;
+    return FT_OK;
 }
 
+/* Differences from one time to the next, which are then added up. */
 int64_t *npu_live_ranges_usage(const npu_schedule *s, const npu_live_ranges *ranges) {
-    int64_t *usage = ARENA_ARRAY(s->memory, int64_t, ranges->times + 1);
+    int64_t *usage = ARENA_ARRAY(s->work, int64_t, (size_t)ranges->times + 1);
     if (usage == NULL) return NULL;
     for (uint32_t i = 0; i < ranges->count; i++) {
         const npu_live_range *r = &ranges->items[i];
-        for (uint32_t t = r->start; t <= r->end && t < ranges->times; t++) usage[t] += r->bytes;
+        if (r->start > r->end || r->start >= ranges->times) continue;
+        usage[r->start] += r->bytes;
+        if (r->end + 1 < ranges->times) usage[r->end + 1] -= r->bytes;
     }
+    for (uint32_t t = 1; t < ranges->times; t++) usage[t] += usage[t - 1];
     return usage;
 }

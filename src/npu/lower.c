@@ -8,8 +8,6 @@
 #include "graph/opdef.h"
 #include "npu/block.h"
 
-enum { MAX_PASSES = 16384 }; /* networks have a few hundred */
-
 /* --- Tensors ------------------------------------------------------------------------------------------------- */
 
 /* Constant-folded operators cost nothing, except concatenations of quantised constants, which Vela does not fold. */
@@ -119,9 +117,8 @@ npu_pass *npu_add_pass(npu_lowering *l, npu_block_type block, npu_math math) {
     npu_net *net = l->net;
     if (net->pass_count == net->pass_capacity) {
         uint32_t larger = net->pass_capacity * 2 + 64;
-        npu_pass *passes = larger <= 2 * MAX_PASSES ? ARENA_ARRAY(net->memory, npu_pass, larger) : NULL;
+        npu_pass *passes = ARENA_ARRAY(net->memory, npu_pass, larger);
         if (passes == NULL) {
-            l->is_too_long = larger > 2 * MAX_PASSES;
             l->has_failed = true;
             if (net->pass_capacity == 0) return &l->spare;
             net->pass_count--; /* overwrites the last pass: the lowering has failed */
@@ -298,8 +295,6 @@ static ft_status lower_all(npu_lowering *l, ft_error *error) {
         if (!is_removed(graph, op, l->rules[l->op])) lower_op(l, op);
     }
     mark_outputs(l);
-    if (l->is_too_long)
-        return ft_fail(error, FT_ERR_LIMIT, "the model needs more than %d passes on the accelerator", MAX_PASSES);
     if (l->has_failed) return FT_NOMEM(error);
     count_uses(l);
     return npu_order_passes(l, error);
@@ -310,24 +305,41 @@ double npu_runs_per_batch(const ft_graph *bound) {
     return (double)bound->batch / (ft_graph_is_scaled(bound) ? (double)bound->exported_batch : 1);
 }
 
+static bool allocate_lowering(npu_lowering *l, arena *memory) {
+    const ft_graph *graph = l->graph;
+    arena *scratch = l->net->memory;
+    l->views = ARENA_ARRAY(scratch, npu_view, (size_t)graph->tensor_count + 1);
+    l->rules = ARENA_ARRAY(scratch, const npu_rule *, (size_t)graph->op_count + 1);
+    l->is_npu = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
+    l->net->tensor_of = ARENA_ARRAY(memory, uint32_t, (size_t)graph->tensor_count + 1);
+    l->net->is_npu = l->is_npu;
+    if (l->views == NULL || l->rules == NULL || l->is_npu == NULL || l->net->tensor_of == NULL) return false;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) l->views[i].tensor = l->net->tensor_of[i] = FT_NONE;
+    return true;
+}
+
+/* Copies a lowered network out of the scratch memory, where its lists grew. False when out of memory. */
+static bool keep_lists(npu_net *net, arena *memory) {
+    net->memory = memory;
+    net->tensors = arena_copy(memory, net->tensors, net->tensor_count * sizeof *net->tensors);
+    net->passes = arena_copy(memory, net->passes, net->pass_count * sizeof *net->passes);
+    net->steps = arena_copy(memory, net->steps, net->step_count * sizeof *net->steps);
+    net->tensor_capacity = net->tensor_count;
+    net->pass_capacity = net->pass_count;
+    net->step_capacity = net->step_count;
+    net->block_cache = npu_block_cache_new(memory, net->pass_count);
+    return net->tensors != NULL && net->passes != NULL && net->steps != NULL && net->block_cache != NULL;
+}
+
 ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error *error) {
-    npu_net made = {.graph = bound, .memory = memory, .types = types_of(bound)};
+    arena scratch;
+    arena_init(&scratch, memory->limit - memory->used);
+    npu_net made = {.graph = bound, .memory = &scratch, .types = types_of(bound)};
     npu_lowering l = {.net = &made, .graph = bound, .is_float = made.types != TYPES_QUANTISED};
     l.batch = ft_graph_is_scaled(bound) ? 1 : bound->batch;
-    l.views = ARENA_ARRAY(memory, npu_view, bound->tensor_count + 1);
-    l.is_npu = ARENA_ARRAY(memory, bool, bound->op_count + 1);
-    l.rules = ARENA_ARRAY(memory, const npu_rule *, bound->op_count + 1);
-    made.tensor_of = ARENA_ARRAY(memory, uint32_t, bound->tensor_count + 1);
-    ft_status status = FT_OK;
-    if (l.views == NULL || l.is_npu == NULL || l.rules == NULL || made.tensor_of == NULL) status = FT_NOMEM(error);
-    for (uint32_t i = 0; i < bound->tensor_count && status == FT_OK; i++)
-        l.views[i].tensor = made.tensor_of[i] = FT_NONE;
-    if (status == FT_OK) status = lower_all(&l, error);
-    made.is_npu = l.is_npu;
-    if (status == FT_OK) {
-        made.block_cache = npu_block_cache_new(memory, made.pass_count);
-        if (made.block_cache == NULL) status = FT_NOMEM(error);
-    }
+    ft_status status = allocate_lowering(&l, memory) ? lower_all(&l, error) : FT_NOMEM(error);
+    if (status == FT_OK && !keep_lists(&made, memory)) status = FT_NOMEM(error);
+    arena_free(&scratch);
     if (status == FT_OK) *net = made;
     return status;
 }

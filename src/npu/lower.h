@@ -28,8 +28,7 @@ struct npu_lowering {
     int64_t batch;          /* batched dimensions 0 are divided by it */
     uint32_t op;            /* being lowered */
     uint32_t first_op;      /* that runs */
-    bool has_failed;        /* out of memory, or too many passes: */
-    bool is_too_long;       /* over the limit of passes */
+    bool has_failed;        /* out of memory */
     npu_pass spare;         /* returned by npu_add_pass when there is no memory at all */
 };
 

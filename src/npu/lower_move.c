@@ -93,15 +93,11 @@ static bool can_read_slice(const npu_lowering *l, const ft_tensor *y) {
     return class != FT_CLASS_VIEW && id != NPU_OP_REDUCE_MEAN && id != NPU_OP_SOFTMAX;
 }
 
-static bool is_brick_aligned(const npu_lowering *l, const ft_op *op, uint32_t output) {
+/* The channels that an output of a split takes of its input; 0 when it is cut along another axis. */
+static int64_t channels_taken(const npu_lowering *l, const ft_op *op, const ft_tensor *y) {
     const ft_tensor *x = op_input(l->graph, op, npu_op_id_of(l, op) == NPU_OP_SPLIT_AXIS_FIRST ? 1 : 0);
-    npu_shape whole = npu_shape_of(l, x);
-    int64_t offset = 0;
-    for (uint32_t i = 0; i < output; i++) {
-        const ft_tensor *y = op_output(l->graph, op, i);
-        if (y != NULL && npu_shape_of(l, y).c != whole.c) offset += npu_shape_of(l, y).c;
-    }
-    return offset % 16 == 0;
+    int64_t channels = npu_shape_of(l, y).c;
+    return channels != npu_shape_of(l, x).c ? channels : 0;
 }
 
 /* Dropping a dimension moves no data when all dimensions in front of it are 1. */
@@ -127,6 +123,7 @@ void npu_lower_slices(npu_lowering *l, const ft_op *op) {
            npu_is_const(l, &l->graph->tensors[op->inputs[input]]))
         input++;
     npu_view in = npu_input_view(l, op, input);
+    int64_t channel = 0; /* at which the output begins */
     for (uint32_t i = 0; i < op->output_count && !l->has_failed; i++) {
         const ft_tensor *y = op_output(l->graph, op, i);
         if (y == NULL) continue;
@@ -134,7 +131,8 @@ void npu_lower_slices(npu_lowering *l, const ft_op *op) {
                           .shape = npu_shape_of(l, y),
                           .is_slice = true,
                           .whole = in.is_slice ? in.whole : in.shape};
-        if (!is_brick_aligned(l, op, i)) l->net->tensors[in.tensor].is_kept = true;
+        if (channel % 16 != 0) l->net->tensors[in.tensor].is_kept = true;
+        channel += channels_taken(l, op, y);
         if (keeps_layout(npu_op_id_of(l, op), op, y) && can_read_slice(l, y)) {
             npu_alias_tensor(l, op->outputs[i], slice);
             continue;

@@ -129,6 +129,12 @@ static inline bool npu_is_supported(const npu_net *net, uint32_t op) {
     return net->is_npu[op];
 }
 
+/* The last pass of the segment of a pass. */
+static inline uint32_t npu_segment_end(const npu_net *net, uint32_t pass) {
+    while (pass + 1 < net->pass_count && net->passes[pass + 1].segment == net->passes[pass].segment) pass++;
+    return pass;
+}
+
 /* Runs of the accelerator for one batch: it processes one sample at a time. */
 double npu_runs_per_batch(const ft_graph *bound);
 

@@ -13,21 +13,13 @@ static int64_t peak_of(const int64_t *usage, uint32_t times) {
     return peak;
 }
 
-static ft_status find_usage(npu_schedule *s, uint32_t segment, npu_area area, int64_t **usage, uint32_t *times,
-                            ft_error *error) {
-    npu_live_ranges ranges;
-    FT_TRY(npu_live_ranges_find(s, segment, area, &ranges, error));
-    *usage = npu_live_ranges_usage(s, &ranges);
-    *times = ranges.times;
-    return *usage != NULL ? FT_OK : FT_NOMEM(error);
-}
-
 static ft_status buffer_weights(npu_schedule *s, uint32_t first, uint32_t last, int64_t limit, ft_error *error) {
-    int64_t *usage;
-    uint32_t times;
+    npu_live_ranges ranges;
     for (uint32_t i = first; i <= last; i++) s->plans[i].buffer_count = 0;
-    FT_TRY(find_usage(s, s->net->passes[first].segment, NPU_SRAM, &usage, &times, error));
-    npu_buffer_weights(s, first, last, limit, usage, times);
+    FT_TRY(npu_live_ranges_find(s, first, last, NPU_SRAM, &ranges, error));
+    int64_t *usage = npu_live_ranges_usage(s, &ranges);
+    if (usage == NULL) return FT_NOMEM(error);
+    npu_buffer_weights(s, first, last, limit, usage, ranges.times);
     return FT_OK;
 }
 
@@ -63,8 +55,8 @@ static void sum_costs(const npu_schedule *s, uint32_t first, uint32_t last, npu_
     npu_pass_costs(s, first, last, costs);
     *total = *slow = 0;
     for (uint32_t i = first; i <= last; i++) {
-        *total += costs[i].total;
-        *slow += costs[i].slow;
+        *total += costs[i - first].total;
+        *slow += costs[i - first].slow;
     }
 }
 
@@ -72,25 +64,60 @@ static double gain(double before, double after) {
     return before != 0 ? round((before - after) / before * 100) / 100 : 0;
 }
 
+/* Adds to each weight buffer the bytes of the evicted maps that are live at the same time: of those that began before
+ * it ended, less those that ended before it began. */
+static bool add_evicted(npu_schedule *s, const npu_live_ranges *ranges, const bool *evicted) {
+    int64_t *began = ARENA_ARRAY(s->work, int64_t, (size_t)ranges->times + 1); /* before or at each time */
+    int64_t *ended = ARENA_ARRAY(s->work, int64_t, (size_t)ranges->times + 1);
+    if (began == NULL || ended == NULL) return false;
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        const npu_live_range *map = &ranges->items[i];
+        if (!evicted[i] || map->start >= map->end) continue;
+        assert(map->end < ranges->times);
+        began[map->start] += map->bytes;
+        ended[map->end] += map->bytes;
+    }
+    for (uint32_t t = 1; t < ranges->times; t++) {
+        began[t] += began[t - 1];
+        ended[t] += ended[t - 1];
+    }
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        const npu_live_range *weights = &ranges->items[i];
+        if (weights->tensor != FT_NONE || weights->start >= weights->end) continue;
+        s->plans[weights->pass].evicted += began[weights->end - 1] - ended[weights->start];
+    }
+    return true;
+}
+
+/* Plans and places of passes first..last, to return to. */
+typedef struct snapshot {
+    npu_plan *plans;
+    npu_area *areas; /* of the output of each pass */
+} snapshot;
+
+static bool take_snapshot(const npu_schedule *s, uint32_t first, uint32_t last, snapshot *taken) {
+    size_t count = (size_t)(last - first) + 1;
+    taken->plans = arena_copy(s->work, s->plans + first, count * sizeof *s->plans);
+    taken->areas = ARENA_ARRAY(s->work, npu_area, count);
+    if (taken->plans == NULL || taken->areas == NULL) return false;
+    for (uint32_t i = first; i <= last; i++) taken->areas[i - first] = s->areas[s->net->passes[i].ofm];
+    return true;
+}
+
+static void restore_snapshot(npu_schedule *s, uint32_t first, uint32_t last, const snapshot *taken) {
+    memcpy(s->plans + first, taken->plans, ((size_t)(last - first) + 1) * sizeof *s->plans);
+    for (uint32_t i = first; i <= last; i++) s->areas[s->net->passes[i].ofm] = taken->areas[i - first];
+}
+
 /* Feature maps were evicted: smaller weight buffers may let them stay. Kept when the network gets faster by it. */
 static ft_status try_smaller_buffers(npu_schedule *s, uint32_t first, uint32_t last, const npu_live_ranges *ranges,
                                      const bool *evicted, ft_error *error) {
-    size_t plan_bytes = s->net->pass_count * sizeof *s->plans;
-    npu_cost *costs = ARENA_ARRAY(s->memory, npu_cost, s->net->pass_count + 1);
-    npu_plan *plans = arena_copy(s->memory, s->plans, plan_bytes);
-    npu_area *areas = arena_copy(s->memory, s->areas, (s->net->tensor_count + 1) * sizeof *areas);
-    if (costs == NULL || plans == NULL || areas == NULL) return FT_NOMEM(error);
+    npu_cost *costs = ARENA_ARRAY(s->work, npu_cost, (size_t)(last - first) + 1);
+    snapshot before;
+    if (costs == NULL || !take_snapshot(s, first, last, &before)) return FT_NOMEM(error);
     double total, slow, new_total, new_slow;
     sum_costs(s, first, last, costs, &total, &slow);
-    for (uint32_t i = 0; i < ranges->count; i++) {
-        if (!evicted[i]) continue;
-        for (uint32_t k = 0; k < ranges->count; k++) {
-            const npu_live_range *map = &ranges->items[i], *weights = &ranges->items[k];
-            uint32_t start = map->start > weights->start ? map->start : weights->start;
-            uint32_t end = map->end < weights->end ? map->end : weights->end;
-            if (weights->tensor == FT_NONE && start < end) s->plans[weights->pass].evicted += map->bytes;
-        }
-    }
+    if (!add_evicted(s, ranges, evicted)) return FT_NOMEM(error);
     npu_live_ranges again;
     bool *left, has_left;
     evict_maps(s, first, last);
@@ -98,8 +125,7 @@ static ft_status try_smaller_buffers(npu_schedule *s, uint32_t first, uint32_t l
     FT_TRY(npu_choose_fast_maps(s, first, last, &again, &left, &has_left, error));
     sum_costs(s, first, last, costs, &new_total, &new_slow);
     if (gain(total, new_total) >= 0 && gain(slow, new_slow) > 0) return FT_OK;
-    memcpy(s->plans, plans, plan_bytes);
-    memcpy(s->areas, areas, (s->net->tensor_count + 1) * sizeof *areas);
+    restore_snapshot(s, first, last, &before);
     return FT_OK;
 }
 
@@ -127,7 +153,11 @@ static ft_status begin_schedule(npu_schedule *s, ft_error *error) {
     s->areas = ARENA_ARRAY(s->memory, npu_area, net->tensor_count + 1);
     s->is_fast = ARENA_ARRAY(s->memory, bool, net->tensor_count + 1);
     s->channel_bytes = ARENA_ARRAY(s->memory, double, net->pass_count + 1);
-    if (s->plans == NULL || s->areas == NULL || s->is_fast == NULL || s->channel_bytes == NULL) return FT_NOMEM(error);
+    s->range_of = ARENA_ARRAY(s->memory, uint32_t, net->tensor_count + 1);
+    s->links = ARENA_ARRAY(s->memory, uint32_t, net->tensor_count + 1);
+    if (s->plans == NULL || s->areas == NULL || s->is_fast == NULL || s->channel_bytes == NULL || s->range_of == NULL ||
+        s->links == NULL)
+        return FT_NOMEM(error);
     for (uint32_t i = 0; i < net->tensor_count; i++)
         s->areas[i] = s->arch->is_cached || net->tensors[i].is_const ? NPU_SLOW : NPU_SRAM;
     for (uint32_t i = 0; i < net->pass_count; i++) {
@@ -140,24 +170,38 @@ static ft_status begin_schedule(npu_schedule *s, ft_error *error) {
     return FT_OK;
 }
 
-ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_compression *compression,
-                            const npu_schedule *previous, arena *memory, npu_schedule *schedule, ft_error *error) {
-    npu_schedule s = {.net = net, .arch = arch, .compression = compression, .previous = previous, .memory = memory};
-    int64_t *usage;
-    uint32_t times;
-    FT_TRY(begin_schedule(&s, error));
-    for (uint32_t first = 0; first < net->pass_count;) {
-        uint32_t last = first;
-        while (last + 1 < net->pass_count && net->passes[last + 1].segment == net->passes[first].segment) last++;
-        FT_TRY(schedule_segment(&s, first, last, error));
+/* The peak over the whole network. */
+static ft_status find_peak(npu_schedule *s, npu_area area, int64_t *bytes, ft_error *error) {
+    npu_live_ranges ranges;
+    FT_TRY(npu_live_ranges_find_all(s, area, &ranges, error));
+    const int64_t *usage = npu_live_ranges_usage(s, &ranges);
+    if (usage == NULL) return FT_NOMEM(error);
+    *bytes = peak_of(usage, ranges.times);
+    arena_reset(s->work);
+    return FT_OK;
+}
+
+static ft_status schedule_all(npu_schedule *s, ft_error *error) {
+    FT_TRY(begin_schedule(s, error));
+    for (uint32_t first = 0; first < s->net->pass_count;) {
+        uint32_t last = npu_segment_end(s->net, first);
+        FT_TRY(schedule_segment(s, first, last, error));
+        arena_reset(s->work);
         first = last + 1;
     }
-    if (arch->is_cached) {
-        FT_TRY(find_usage(&s, FT_NONE, NPU_SLOW, &usage, &times, error));
-        s.arena_bytes = peak_of(usage, times);
-    }
-    FT_TRY(find_usage(&s, FT_NONE, NPU_SRAM, &s.usage, &s.times, error));
-    s.peak_bytes = peak_of(s.usage, s.times);
-    *schedule = s;
-    return FT_OK;
+    if (s->arch->is_cached) FT_TRY(find_peak(s, NPU_SLOW, &s->arena_bytes, error));
+    return find_peak(s, NPU_SRAM, &s->peak_bytes, error);
+}
+
+ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_compression *compression,
+                            const npu_schedule *previous, arena *memory, npu_schedule *schedule, ft_error *error) {
+    arena work;
+    arena_init(&work, memory->limit - memory->used);
+    npu_schedule s = {
+        .net = net, .arch = arch, .compression = compression, .previous = previous, .memory = memory, .work = &work};
+    ft_status status = schedule_all(&s, error);
+    arena_free(&work);
+    s.work = NULL;
+    if (status == FT_OK) *schedule = s;
+    return status;
 }

@@ -29,15 +29,16 @@ typedef struct npu_schedule {
     const npu_arch *arch;
     const npu_compression *compression;
     const struct npu_schedule *previous; /* of the same network and accelerator with another compression; NULL: none */
-    arena *memory;
-    npu_plan *plans;       /* by pass */
-    double *channel_bytes; /* by pass: compressed weights of one output channel */
-    npu_area *areas;       /* by tensor: the memory it is in */
-    bool *is_fast;         /* by tensor: a candidate for fast memory */
-    int64_t peak_bytes;    /* of SRAM, over the whole network */
-    int64_t arena_bytes;   /* peak of feature maps in slow memory */
-    int64_t *usage;        /* bytes of SRAM by time */
-    uint32_t times;
+    arena *memory;                       /* of what stays */
+    arena *work;                         /* of the segment that is scheduled now */
+    npu_plan *plans;                     /* by pass */
+    double *channel_bytes;               /* by pass: compressed weights of one output channel */
+    npu_area *areas;                     /* by tensor: the memory it is in */
+    bool *is_fast;                       /* by tensor: a candidate for fast memory */
+    uint32_t *range_of;                  /* by tensor: scratch of npu_live_ranges_find */
+    uint32_t *links;                     /* by tensor: scratch of npu_choose_fast_maps */
+    int64_t peak_bytes;                  /* of SRAM, over the whole network */
+    int64_t arena_bytes;                 /* peak of feature maps in slow memory */
 } npu_schedule;
 
 /* `previous` (or NULL) saves time: what does not depend on the compression is taken from it. */
@@ -65,14 +66,16 @@ typedef struct npu_live_range {
 typedef struct npu_live_ranges {
     npu_live_range *items;
     uint32_t count, capacity;
-    uint32_t *of; /* range by tensor; FT_NONE: none */
+    const uint32_t *of; /* range by tensor of these passes, until the next search; FT_NONE: none */
     uint32_t times;
 } npu_live_ranges;
 
-/* Live ranges in one memory, for the passes of one segment or (FT_NONE) the whole network. Sets the times of plans. */
-ft_status npu_live_ranges_find(npu_schedule *s, uint32_t segment, npu_area area, npu_live_ranges *ranges,
+/* Live ranges in one memory, of the segment of passes first..last or of the whole network. Both set the times of plans,
+ * and allocate from s->work. */
+ft_status npu_live_ranges_find(npu_schedule *s, uint32_t first, uint32_t last, npu_area area, npu_live_ranges *ranges,
                                ft_error *error);
-/* Bytes by time, `times` entries; NULL when out of memory. */
+ft_status npu_live_ranges_find_all(npu_schedule *s, npu_area area, npu_live_ranges *ranges, ft_error *error);
+/* Bytes by time, `times` entries, from s->work; NULL when out of memory. */
 int64_t *npu_live_ranges_usage(const npu_schedule *s, const npu_live_ranges *ranges);
 /* Bytes of a tensor in its storage format. */
 int64_t npu_stored_bytes(const npu_tensor *t);
