@@ -133,17 +133,18 @@ FT_API ft_replay_options ft_replay_options_default(void);
 typedef struct ft_replay_event {
     const char *name, *type;
     uint32_t kernel; /* index in the flow; FT_NONE: start, exchange, update */
-    uint32_t worker; /* FT_NONE: the network between workers */
+    uint32_t worker; /* 0: each worker; FT_NONE: the network between workers */
     uint32_t engine; /* in `engines` */
     uint32_t lane;
     ft_replay_phase phase;
     double start_us, time_us;
     bool is_critical; /* on the critical path */
+    uint64_t index;   /* by start, among the events of all workers: of the first worker */
 } ft_replay_event;
 
 typedef struct ft_replay_engine {
     const char *name;
-    uint32_t worker; /* FT_NONE: the network */
+    uint32_t worker; /* 0: each worker; FT_NONE: the network */
     uint32_t lane_count;
     uint32_t event_count;
     double busy_us, gap_us; /* of all lanes */
@@ -161,11 +162,13 @@ typedef struct ft_replay {
     double exposed_us;                 /* time that the exchange adds to it */
     double efficiency_ratio;           /* alone / iteration */
     uint64_t gradient_bytes;           /* exchanged by a worker */
-    const ft_replay_event *events;     /* by start; tasks of no time are omitted */
+    const ft_replay_event *events;     /* of a worker (all run alike) and the network, by start; those of no time are
+                                          omitted */
     uint32_t event_count;
-    const uint32_t *critical; /* events of the critical path, in order */
+    uint64_t total_event_count; /* of all workers and the network */
+    const uint32_t *critical;   /* events of the critical path, in order */
     uint32_t critical_count;
-    const ft_replay_engine *engines; /* worker by worker, then the network */
+    const ft_replay_engine *engines; /* of a worker, then the network */
     uint32_t engine_count;
     const char *notes[3]; /* assumptions */
     uint32_t note_count;

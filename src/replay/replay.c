@@ -84,7 +84,7 @@ static ft_status check_options(const ft_flow *flow, const ft_replay_options *o, 
 
 static ft_status run_replay(run *r, ft_error *error) {
     FT_TRY(engines_parse(r->options->engines, r->options->gaps, r->memory, &r->engines, error));
-    FT_TRY(tasks_build(r->flow, &r->engines, r->options, r->memory, &r->tasks, error));
+    FT_TRY(tasks_build(r->flow, &r->engines, r->options, SIMULATE_ONE, r->memory, &r->tasks, error));
     return schedule_run(&r->tasks, &r->engines, r->options->order, r->memory, &r->plan, error);
 }
 
@@ -115,6 +115,22 @@ static void name_event(const run *r, const task *t, ft_replay_event *event) {
     }
 }
 
+/* Numbers the events among those of all workers. Of the events that start at once, those of the first worker come
+ * first, then those of the second; the network starts between those of the last. */
+static void number_events(ft_replay *out, ft_replay_event *events) {
+    uint64_t before = 0;
+    for (uint32_t begin = 0, end = 0; begin < out->event_count; begin = end) {
+        uint32_t own = 0;
+        for (end = begin; end < out->event_count && events[end].start_us == events[begin].start_us; end++)
+            own += events[end].worker != FT_NONE;
+        uint64_t others = (uint64_t)(out->options.workers - 1) * own;
+        for (uint32_t i = begin, rank = 0; i < end; i++)
+            events[i].index = before + (events[i].worker != FT_NONE ? rank++ : others + (i - begin));
+        before += others + (end - begin);
+    }
+    out->total_event_count = before;
+}
+
 static ft_status list_events(run *r, ft_replay *out, ft_error *error) {
     uint32_t count = r->plan.started_count;
     const uint32_t *order = r->plan.started;
@@ -136,6 +152,7 @@ static ft_status list_events(run *r, ft_replay *out, ft_error *error) {
     }
     out->events = events;
     out->event_count = count;
+    number_events(out, events);
     return FT_OK;
 }
 

@@ -16,28 +16,41 @@ static void json_row(json_writer *j, const field *fields, const void *row) {
 static void json_engines(json_writer *j, const ft_replay *replay) {
     jsonw_key(j, "engines");
     jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = 0; i < replay->engine_count; i++) {
+    for (uint32_t i = FT_NONE, worker; engine_list_next(replay, &i, &worker);) {
         engine_row row;
-        engine_row_fill(&replay->engines[i], &row);
+        engine_row_fill(&replay->engines[i], worker, &row);
         json_row(j, engine_fields, &row);
     }
     jsonw_close(j);
 }
 
-static void json_events(ft_replay_report *r, json_writer *j, const char *key, const ft_replay *replay,
-                        bool is_critical) {
-    uint32_t count = 0, *chosen = select_events(replay, is_critical, r->style.top, &count);
+static void json_event(ft_replay_report *r, json_writer *j, const ft_replay *replay, event_copy copy) {
+    event_row row;
+    event_row_fill(replay, &copy, &row);
+    json_row(j, event_fields, &row);
+    sink_relieve(&r->out);
+}
+
+static void json_critical(ft_replay_report *r, json_writer *j, const ft_replay *replay) {
+    uint32_t count = 0, *chosen = select_events(replay, true, r->style.top, &count);
     if (chosen == NULL) r->out.text.failed = true;
-    jsonw_key(j, key);
+    jsonw_key(j, "critical_path");
     jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = 0; chosen != NULL && i < count; i++) {
-        event_row row;
-        event_row_fill(replay, chosen[i], &row);
-        json_row(j, event_fields, &row);
-        sink_relieve(&r->out);
-    }
+    for (uint32_t i = 0; chosen != NULL && i < count; i++) json_event(r, j, replay, event_first(replay, chosen[i]));
     jsonw_close(j);
     free(chosen);
+}
+
+static void json_kernels(ft_replay_report *r, json_writer *j, const ft_replay *replay) {
+    event_list list;
+    event_copy copy;
+    bool is_open = event_list_open(&list, replay, r->style.top);
+    if (!is_open) r->out.text.failed = true;
+    jsonw_key(j, "kernels");
+    jsonw_open_array(j, JSON_BLOCK);
+    while (is_open && event_list_next(&list, &copy)) json_event(r, j, replay, copy);
+    jsonw_close(j);
+    event_list_close(&list);
 }
 
 static void json_notes(json_writer *j, const ft_model_replays *entry, const ft_replay *replay) {
@@ -59,8 +72,8 @@ static void write_json(ft_replay_report *r, const ft_model_replays *entry) {
         jsonw_open_object(&j, JSON_BLOCK);
         for (const field *f = replay_fields; f->key != NULL; f++) field_json(f, &row, NULL, &j);
         json_engines(&j, replay);
-        json_events(r, &j, "critical_path", replay, true);
-        if (r->style.has_kernels) json_events(r, &j, "kernels", replay, false);
+        json_critical(r, &j, replay);
+        if (r->style.has_kernels) json_kernels(r, &j, replay);
         json_notes(&j, entry, replay);
         jsonw_close(&j);
     }
@@ -95,11 +108,11 @@ static void csv_cell_of(buf *out, buf *text) {
 static void csv_engines(buf *out, const ft_replay *replay) {
     buf text = {0};
     char number[DOUBLE_TEXT_SIZE];
-    for (uint32_t i = 0; i < replay->engine_count; i++) {
+    for (uint32_t i = FT_NONE, worker; engine_list_next(replay, &i, &worker);) {
         const ft_replay_engine *e = &replay->engines[i];
         double_text(e->use_ratio, number);
-        if (i > 0) buf_char(&text, ';');
-        if (e->worker != FT_NONE) buf_format(&text, "%u:", e->worker);
+        if (text.length > 0) buf_char(&text, ';');
+        if (worker != FT_NONE) buf_format(&text, "%u:", worker);
         buf_format(&text, "%s=%s", e->name, number);
     }
     csv_cell_of(out, &text);
@@ -131,17 +144,19 @@ static const field which_fields[] = {{"file", FIELD_TEXT, offsetof(replay_row, f
                                      {NULL, FIELD_TEXT, 0}};
 
 static void csv_events(ft_replay_report *r, const ft_replay *replay, const replay_row *which) {
-    uint32_t count = 0, *chosen = select_events(replay, false, r->style.top, &count);
-    if (chosen == NULL) r->out.text.failed = true;
-    for (uint32_t i = 0; chosen != NULL && i < count; i++) {
+    event_list list;
+    event_copy copy;
+    bool is_open = event_list_open(&list, replay, r->style.top);
+    if (!is_open) r->out.text.failed = true;
+    while (is_open && event_list_next(&list, &copy)) {
         event_row row;
-        event_row_fill(replay, chosen[i], &row);
+        event_row_fill(replay, &copy, &row);
         csv_values(&r->out.text, which_fields, which);
         csv_values(&r->out.text, event_fields, &row);
         csv_end_line(&r->out.text);
         sink_relieve(&r->out);
     }
-    free(chosen);
+    event_list_close(&list);
 }
 
 static void csv_heading(ft_replay_report *r) {

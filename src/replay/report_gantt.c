@@ -20,9 +20,10 @@ typedef struct figure {
     const ft_model_replays *entry;
     const ft_replay *replay; /* shown as timeline */
     struct {
-        uint32_t engine, lane;
+        uint32_t engine, worker, lane;
     } rows[MAX_ROWS];
-    uint32_t row_count, row_total;
+    uint32_t row_count;
+    uint64_t row_total;
     bool has_phases;
     const char *kinds[KINDS]; /* one per colour */
     double kind_us[KINDS];
@@ -34,10 +35,11 @@ typedef struct figure {
 /* --- Rows and colours ------------------------------------------------------------------------------------------- */
 
 static void find_rows(figure *f) {
-    for (uint32_t i = 0; i < f->replay->engine_count; i++) {
+    for (uint32_t i = FT_NONE, worker; engine_list_next(f->replay, &i, &worker);) {
         for (uint32_t lane = 0; lane < f->replay->engines[i].lane_count; lane++) {
             if (f->row_total++ >= MAX_ROWS) continue;
             f->rows[f->row_count].engine = i;
+            f->rows[f->row_count].worker = worker;
             f->rows[f->row_count++].lane = lane;
         }
     }
@@ -93,7 +95,8 @@ static void draw_box(figure *f, double left, double top, double right, double he
 static void draw_row(figure *f, uint32_t row, double top, bool is_path) {
     static const double THIN = 0.4;
     double left = NAN, right = NAN;
-    uint32_t color = 0;
+    uint32_t color = 0, worker = f->rows[row].worker;
+    if (is_path && worker != 0 && worker != FT_NONE) return; /* the path is that of the first worker */
     for (uint32_t i = 0; i < f->replay->event_count; i++) {
         const ft_replay_event *e = &f->replay->events[i];
         if (e->engine != f->rows[row].engine || e->lane != f->rows[row].lane || (is_path && !e->is_critical)) continue;
@@ -114,9 +117,10 @@ static void draw_row(figure *f, uint32_t row, double top, bool is_path) {
 
 static void draw_label(figure *f, uint32_t row, double y) {
     const ft_replay_engine *e = &f->replay->engines[f->rows[row].engine];
+    uint32_t worker = f->rows[row].worker;
     char text[96];
-    int used = e->worker != FT_NONE && f->replay->options.workers > 1
-                   ? snprintf(text, sizeof text, "%u: %.60s", e->worker, e->name)
+    int used = worker != FT_NONE && f->replay->options.workers > 1
+                   ? snprintf(text, sizeof text, "%u: %.60s", worker, e->name)
                    : snprintf(text, sizeof text, "%.60s", e->name);
     if (e->lane_count > 1) snprintf(text + used, sizeof text - (size_t)used, " %u", f->rows[row].lane);
     canvas_text_fit(&f->page, MARGIN, y, LABEL - 8, text, &(text_style){.size = 10, .color = INK_TEXT});
@@ -194,7 +198,8 @@ static void draw_head(figure *f) {
     metric_words("time_us", r->critical_us, path);
     snprintf(title, sizeof title, "%.100s%s%.40s", s->file, s->device != NULL ? " on " : "",
              s->device != NULL ? s->device : "");
-    if (f->row_total > f->row_count) snprintf(more, sizeof more, "; %u rows of %u", f->row_count, f->row_total);
+    if (f->row_total > f->row_count)
+        snprintf(more, sizeof more, "; %u rows of %llu", f->row_count, (unsigned long long)f->row_total);
     snprintf(text, sizeof text, "%s, %u worker%s: %s; critical path %s (underlined); engines %.80s%s",
              r->options.mode == FT_TRAIN ? "a step of training" : "inference", r->options.workers,
              r->options.workers > 1 ? "s" : "", time, path, r->options.engines, more);

@@ -105,7 +105,7 @@ static void write_replays(ft_replay_report *r, const view *v) {
 static void put_engine(const void *user, uint32_t index, grid_cell *cells) {
     const view *v = user;
     engine_row row;
-    engine_row_fill(&v->last->engines[index], &row);
+    engine_row_fill(&v->last->engines[index], v->last->engines[index].worker, &row);
     put_worker(row.worker, &cells[0]);
     put_text(v, &cells[1], row.engine);
     snprintf(cells[2].text, sizeof cells[2].text, "%llu", (unsigned long long)row.lanes);
@@ -123,19 +123,8 @@ static void write_engines(sink *out, const view *v) {
         {.title = "Busy", .is_right = true},   {.title = "Use", .is_right = true},
         {.title = "Gaps", .is_right = true},
     };
-    view shown = *v;
-    ft_replay few = *v->last;
-    ft_replay_engine engines[FT_REPLAY_MAX_ENGINES + 1];
-    few.engine_count = 0;
-    for (uint32_t i = 0; i < v->last->engine_count; i++) {
-        const ft_replay_engine *e = &v->last->engines[i];
-        if ((e->worker == 0 || e->worker == FT_NONE) && few.engine_count <= FT_REPLAY_MAX_ENGINES)
-            engines[few.engine_count++] = *e;
-    }
-    few.engines = engines;
-    shown.last = &few;
     heading(out, v->style, v->last->options.workers > 1 ? "Engines of the first worker, and the network" : "Engines");
-    write_grid(out, &shown, columns, sizeof columns / sizeof columns[0], put_engine, few.engine_count);
+    write_grid(out, v, columns, sizeof columns / sizeof columns[0], put_engine, v->last->engine_count);
 }
 
 /* --- Kernels ---------------------------------------------------------------------------------------------------- */
@@ -155,7 +144,8 @@ static const grid_column event_columns[] = {
 static void put_event(const void *user, uint32_t index, grid_cell *cells) {
     const view *v = user;
     event_row row;
-    event_row_fill(v->last, v->chosen[index], &row);
+    event_copy copy = event_first(v->last, v->chosen[index]);
+    event_row_fill(v->last, &copy, &row);
     put_metric(v, &cells[0], "time_us", row.start_us);
     put_metric(v, &cells[1], "time_us", row.time_us);
     unit_ratio(row.share_ratio, cells[2].text);
@@ -186,8 +176,8 @@ static void write_path(ft_replay_report *r, const view *v) {
     uint32_t top = r->style.top > 0 ? r->style.top : PATH_SHOWN;
     char length[UNIT_TEXT_SIZE], title[160];
     metric_words("time_us", last->critical_us, length);
-    snprintf(title, sizeof title, "Critical path: %u of %u kernels, %s; its longest", last->critical_count,
-             last->event_count, length);
+    snprintf(title, sizeof title, "Critical path: %u of %llu kernels, %s; its longest", last->critical_count,
+             (unsigned long long)last->total_event_count, length);
     write_events(r, v, title, true, top);
 }
 

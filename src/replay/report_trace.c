@@ -10,24 +10,24 @@
 #include "report/trace.h"
 
 /* Process numbers: workers from 1, then the network. Lanes of an engine have consecutive threads. */
-static trace_track track_of(const ft_replay *replay, uint32_t engine, uint32_t lane) {
+static trace_track track_of(const ft_replay *replay, uint32_t engine, uint32_t worker, uint32_t lane) {
     assert(engine < replay->engine_count);
     const ft_replay_engine *e = &replay->engines[engine];
     uint32_t thread = 1 + lane;
     for (uint32_t i = engine; i-- > 0 && replay->engines[i].worker == e->worker;)
         thread += replay->engines[i].lane_count;
-    return (trace_track){e->worker != FT_NONE ? e->worker + 1 : replay->options.workers + 1, thread};
+    return (trace_track){worker != FT_NONE ? worker + 1 : replay->options.workers + 1, thread};
 }
 
 static void write_labels(trace *t, const ft_model_replays *entry, const ft_replay *replay) {
-    for (uint32_t i = 0; i < replay->engine_count; i++) {
+    for (uint32_t i = FT_NONE, worker; engine_list_next(replay, &i, &worker);) {
         const ft_replay_engine *e = &replay->engines[i];
-        trace_track track = track_of(replay, i, 0);
+        trace_track track = track_of(replay, i, worker, 0);
         buf text = {0};
-        if (e->worker == FT_NONE)
+        if (worker == FT_NONE)
             buf_text(&text, "network");
         else if (replay->options.workers > 1)
-            buf_format(&text, "worker %u", e->worker);
+            buf_format(&text, "worker %u", worker);
         else
             buf_format(&text, "%s%s%s", entry->file, entry->device != NULL ? " on " : "",
                        entry->device != NULL ? entry->device : "");
@@ -36,18 +36,18 @@ static void write_labels(trace *t, const ft_model_replays *entry, const ft_repla
             text.length = 0;
             buf_text(&text, e->name);
             if (e->lane_count > 1) buf_format(&text, " %u", lane);
-            trace_label(t, "thread_name", track_of(replay, i, lane), text.data);
+            trace_label(t, "thread_name", track_of(replay, i, worker, lane), text.data);
         }
         if (text.failed) t->out.text.failed = true;
         buf_free(&text);
     }
 }
 
-static void write_event(trace *t, const ft_replay *replay, uint32_t index) {
-    const ft_replay_event *e = &replay->events[index];
+static void write_event(trace *t, const ft_replay *replay, const event_copy *copy) {
+    const ft_replay_event *e = &replay->events[copy->event];
     event_row row;
-    event_row_fill(replay, index, &row);
-    trace_begin(t, row.type, "X", track_of(replay, e->engine, e->lane), row.start_us);
+    event_row_fill(replay, copy, &row);
+    trace_begin(t, row.type, "X", track_of(replay, e->engine, copy->worker, e->lane), row.start_us);
     jsonw_pair_double(&t->json, "dur", row.time_us);
     jsonw_pair_string(&t->json, "cat", row.phase);
     trace_args(t);
@@ -91,10 +91,13 @@ static void write_memory(trace *t, const ft_flow *flow, const ft_replay *replay)
 
 ft_status ft_replay_trace(const char *path, const ft_model_replays *entry, uint32_t index, ft_error *error) {
     const ft_replay *replay = &entry->replays[index];
+    event_list list;
+    event_copy copy;
     trace t = {0};
+    event_list_open(&list, replay, 0);
     FT_TRY(trace_open(path, &t, error));
     write_labels(&t, entry, replay);
-    for (uint32_t i = 0; i < replay->event_count; i++) write_event(&t, replay, i);
+    while (event_list_next(&list, &copy)) write_event(&t, replay, &copy);
     write_memory(&t, entry->flow, replay);
     ft_status status = trace_commit(&t, error);
     trace_free(&t);

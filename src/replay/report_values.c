@@ -61,6 +61,23 @@ static uint64_t count_kernels(const ft_flow *flow) {
     return busy;
 }
 
+bool engine_list_next(const ft_replay *replay, uint32_t *index, uint32_t *worker) {
+    const ft_replay_engine *engines = replay->engines;
+    if (*index == FT_NONE) {
+        *index = *worker = 0;
+        return replay->engine_count > 0;
+    }
+    bool is_last = *index + 1 == replay->engine_count || engines[*index + 1].worker == FT_NONE;
+    if (is_last && *worker != FT_NONE && *worker + 1 < replay->options.workers) {
+        *index = 0;
+        ++*worker;
+        return true;
+    }
+    if (++*index == replay->engine_count) return false;
+    if (engines[*index].worker == FT_NONE) *worker = FT_NONE;
+    return true;
+}
+
 void replay_row_fill(const ft_model_replays *entry, const ft_replay *r, replay_row *row) {
     const ft_replay_options *o = &r->options;
     *row = (replay_row){
@@ -93,8 +110,8 @@ void replay_row_fill(const ft_model_replays *entry, const ft_replay *r, replay_r
         row->samples_per_s = (double)entry->batch * o->workers / r->iteration_us * 1e6;
 }
 
-void engine_row_fill(const ft_replay_engine *engine, engine_row *row) {
-    *row = (engine_row){.worker = engine->worker,
+void engine_row_fill(const ft_replay_engine *engine, uint32_t worker, engine_row *row) {
+    *row = (engine_row){.worker = worker,
                         .engine = engine->name,
                         .lanes = engine->lane_count,
                         .kernel_count = engine->event_count,
@@ -103,37 +120,20 @@ void engine_row_fill(const ft_replay_engine *engine, engine_row *row) {
                         .gap_us = engine->gap_us};
 }
 
-void event_row_fill(const ft_replay *replay, uint32_t index, event_row *row) {
-    assert(index < replay->event_count);
-    const ft_replay_event *e = &replay->events[index];
-    *row = (event_row){.index = index,
+void event_row_fill(const ft_replay *replay, const event_copy *copy, event_row *row) {
+    assert(copy->event < replay->event_count);
+    const ft_replay_event *e = &replay->events[copy->event];
+    *row = (event_row){.index = copy->index,
                        .name = e->name,
                        .type = e->type,
                        .phase = ft_replay_phase_name(e->phase),
-                       .worker = e->worker,
+                       .worker = copy->worker,
                        .engine = replay->engines[e->engine].name,
                        .lane = e->lane,
                        .start_us = e->start_us,
                        .time_us = e->time_us,
                        .share_ratio = replay->iteration_us > 0 ? e->time_us / replay->iteration_us : NAN,
-                       .is_critical = e->is_critical};
-}
-
-static int by_length(const void *left, const void *right, void *user) {
-    const ft_replay_event *events = user;
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (events[a].time_us != events[b].time_us) return events[a].time_us > events[b].time_us ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
-uint32_t *select_events(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count) {
-    uint32_t all = is_critical ? replay->critical_count : replay->event_count;
-    uint32_t *chosen = calloc((size_t)all + 1, sizeof *chosen);
-    if (chosen == NULL) return NULL;
-    for (uint32_t i = 0; i < all; i++) chosen[i] = is_critical ? replay->critical[i] : i;
-    if (top > 0 && all > 0) qsort_r(chosen, all, sizeof *chosen, by_length, (void *)replay->events);
-    *count = top > 0 && top < all ? top : all;
-    return chosen;
+                       .is_critical = e->is_critical && (copy->worker == 0 || copy->worker == FT_NONE)};
 }
 
 const char *replay_note(const ft_model_replays *entry, const ft_replay *replay, uint32_t index) {

@@ -30,9 +30,20 @@ typedef struct engine_row {
 } engine_row;
 
 extern const field engine_fields[];
-void engine_row_fill(const ft_replay_engine *engine, engine_row *row);
+void engine_row_fill(const ft_replay_engine *engine, uint32_t worker, engine_row *row);
+/* The engines of all workers, one worker after the other, then the network. *index is FT_NONE at first; false after the
+ * last. */
+bool engine_list_next(const ft_replay *replay, uint32_t *index, uint32_t *worker);
 
-/* One event. */
+/* An event of one worker, or of the network. */
+typedef struct event_copy {
+    uint32_t event, worker; /* worker: FT_NONE for the network */
+    uint64_t index;         /* by start, among the events of all workers */
+} event_copy;
+
+/* That of the first worker, or of the network. */
+event_copy event_first(const ft_replay *replay, uint32_t event);
+
 typedef struct event_row {
     uint64_t index;
     const char *name, *type, *phase;
@@ -44,11 +55,24 @@ typedef struct event_row {
 } event_row;
 
 extern const field event_fields[];
-void event_row_fill(const ft_replay *replay, uint32_t index, event_row *row);
+void event_row_fill(const ft_replay *replay, const event_copy *copy, event_row *row);
 
-/* Selects the events of a report: all by start, or the `top` longest, longest first; of the critical path or of all.
- * NULL when out of memory; the caller frees it. */
+/* Selects events of the first worker and the network: all by start, or the `top` longest, longest first; of the
+ * critical path or of all. NULL when out of memory; the caller frees it. */
 uint32_t *select_events(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count);
+
+/* Lists the events of all workers: by start, or the `top` longest, longest first. */
+typedef struct event_list {
+    const ft_replay *replay;
+    uint32_t begin, end, at, worker; /* by start: the events that start together, and where the list is */
+    uint64_t index;
+    event_copy *longest; /* NULL: by start */
+    uint32_t longest_count;
+} event_list;
+
+bool event_list_open(event_list *l, const ft_replay *replay, uint32_t top); /* false: out of memory */
+bool event_list_next(event_list *l, event_copy *copy);                      /* false: after the last */
+void event_list_close(event_list *l);
 
 /* Notes about a replay: those of the flow, then its own. NULL after the last. */
 const char *replay_note(const ft_model_replays *entry, const ft_replay *replay, uint32_t index);

@@ -7,6 +7,11 @@
 #include "base/error.h"
 #include "replay/heap.h"
 
+/* No time is NaN, so a comparison does, which is faster than fmax. */
+static inline double later_of(double a, double b) {
+    return a > b ? a : b;
+}
+
 /* The state of an engine of one worker. */
 typedef struct engine_state {
     heap ready; /* tasks */
@@ -93,9 +98,9 @@ static void find_critical(const simulation *c) {
     for (uint32_t i = c->tasks->count; i-- > 0;) {
         double after = 0;
         for (uint32_t j = s->first_successor[i]; j < s->first_successor[i + 1]; j++)
-            after = fmax(after, s->tail_us[s->successors[j]]);
+            after = later_of(after, s->tail_us[s->successors[j]]);
         s->tail_us[i] = c->tasks->items[i].time_us + after;
-        s->critical_us = fmax(s->critical_us, s->tail_us[i]);
+        s->critical_us = later_of(s->critical_us, s->tail_us[i]);
     }
 }
 
@@ -156,7 +161,7 @@ static void start_task(simulation *c, engine_state *r) {
     c->s->lane[index] = heap_pop(&r->lanes).id;
     c->s->start_us[index] = c->now_us;
     c->s->started[c->s->started_count++] = index;
-    c->s->end_us = fmax(c->s->end_us, end);
+    c->s->end_us = later_of(c->s->end_us, end);
     heap_push(&c->events, (heap_entry){.rank = end, .id = 2 * index});
     if (r->gap_us > 0) heap_push(&c->events, (heap_entry){.rank = end + r->gap_us, .id = 2 * index + 1});
 }

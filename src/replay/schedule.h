@@ -55,11 +55,15 @@ typedef struct task_list {
     uint32_t count;
     uint32_t *dependencies; /* task indices, all lower than that of the task */
     uint32_t dependency_count;
-    uint32_t workers, engines; /* `engines`: per worker */
+    uint32_t workers, engines; /* `workers`: that are simulated; `engines`: per worker */
 } task_list;
 
-ft_status tasks_build(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options, arena *memory,
-                      task_list *list, ft_error *error);
+/* Equal workers run equal timelines: they begin at once, and only wait for exchanges that wait for all of them. So the
+ * tasks of one worker, with exchanges that take as long as those of all, are enough; tests simulate all of them. */
+typedef enum simulated_workers { SIMULATE_ONE, SIMULATE_ALL } simulated_workers;
+
+ft_status tasks_build(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options,
+                      simulated_workers simulated, arena *memory, task_list *list, ft_error *error);
 
 /* Time of a ring all-reduce: each part of the data goes round twice. */
 double ring_time_us(uint64_t bytes, uint32_t workers, double latency_us, double bytes_per_s);

@@ -79,6 +79,8 @@ typedef struct type_memo {
 
 static uint32_t engine_of_type(const engine_list *engines, const char *type, type_memo *memo) {
     for (uint32_t i = 0; i < memo->count; i++)
+        if (memo->items[i].type == type) return memo->items[i].engine;
+    for (uint32_t i = 0; i < memo->count; i++)
         if (strcmp(memo->items[i].type, type) == 0) return memo->items[i].engine;
     uint32_t engine = engines_find(engines, NULL, type);
     if (memo->count < sizeof memo->items / sizeof memo->items[0]) {
@@ -120,7 +122,7 @@ static void find_successors(task_builder *m) {
 
 /* --- One worker ----------------------------------------------------------------------------------------------- */
 
-static uint32_t add_task(task_builder *m, uint32_t worker, uint32_t engine, task t) {
+static inline uint32_t add_task(task_builder *m, uint32_t worker, uint32_t engine, task t) {
     task_list *l = m->list;
     t.worker = worker;
     t.engine = worker * l->engines + (engine == FT_NONE ? 0 : engine);
@@ -131,7 +133,7 @@ static uint32_t add_task(task_builder *m, uint32_t worker, uint32_t engine, task
 }
 
 /* Adds a dependency to the task that was added last. */
-static void add_dependency(task_builder *m, uint32_t task) {
+static inline void add_dependency(task_builder *m, uint32_t task) {
     assert(m->list->count > 0 && task < m->list->count - 1); /* only earlier tasks */
     m->list->dependencies[m->list->dependency_count++] = task;
     m->list->items[m->list->count - 1].dependency_count++;
@@ -187,8 +189,8 @@ static void add_bucket(task_builder *m, uint32_t last, uint32_t first, uint64_t 
     uint32_t added =
         add_task(m, 0, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_EXCHANGE, .time_us = time_us, .bytes = bytes});
     m->list->items[added].worker = FT_NONE;
-    m->list->items[added].engine = o->workers * m->list->engines;
-    for (uint32_t w = 0; w < o->workers; w++) {
+    m->list->items[added].engine = m->list->workers * m->list->engines;
+    for (uint32_t w = 0; w < m->list->workers; w++) {
         if (o->is_exchange_last) {
             add_dependency(m, m->ends[w]);
             continue;
@@ -227,15 +229,15 @@ static void add_updates(task_builder *m, uint32_t first_exchange, uint32_t excha
     }
 }
 
-ft_status tasks_build(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options, arena *memory,
-                      task_list *list, ft_error *error) {
+ft_status tasks_build(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options,
+                      simulated_workers simulated, arena *memory, task_list *list, ft_error *error) {
     task_builder m = {.flow = flow, .engines = engines, .options = options, .list = list};
     bool has_backward = options->mode == FT_TRAIN && !flow->has_own_backward;
-    *list = (task_list){.workers = options->workers, .engines = engines->count};
+    *list = (task_list){.workers = simulated == SIMULATE_ALL ? options->workers : 1, .engines = engines->count};
     FT_TRY(allocate(&m, has_backward, memory, error));
     FT_TRY(find_engines(&m, error));
     if (has_backward) find_successors(&m);
-    for (uint32_t w = 0; w < options->workers; w++) {
+    for (uint32_t w = 0; w < list->workers; w++) {
         add_forward(&m, w);
         if (has_backward) add_backward(&m, w);
     }

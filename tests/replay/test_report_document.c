@@ -87,7 +87,7 @@ static void test_json(void **state) {
                        replays[1].kernel_us / replays[1].iteration_us, 1e-12);
     assert_int_equal(json_integer_value(json_object_get(two, "gradient_bytes")), 4096);
     assert_int_equal(json_array_size(json_object_get(two, "engines")), 5);
-    assert_int_equal(json_array_size(json_object_get(two, "kernels")), replays[1].event_count);
+    assert_int_equal(json_array_size(json_object_get(two, "kernels")), replays[1].total_event_count);
     assert_int_equal(json_array_size(json_object_get(two, "critical_path")), replays[1].critical_count);
     json_decref(root);
     free(text);
