@@ -66,7 +66,7 @@ typedef struct run {
 static ft_status write_replays(run *r, bool has_several, const ft_model_replays *entry, ft_error *error) {
     const arguments *args = r->args;
     ft_status status = FT_OK;
-    if (args->replay.trace != NULL) status = ft_replay_trace(args->replay.trace, entry, 0, error);
+    if (args->replay.trace != NULL) status = ft_replay_trace(args->replay.trace, entry, entry->count - 1, error);
     if (status == FT_OK && args->replay.plot != NULL) status = ft_replay_plot(args->replay.plot, entry, error);
     if (status == FT_OK && r->report == NULL) {
         ft_replay_style style = args->replay.style;

@@ -10,7 +10,6 @@
 static void check(void *input, struct argp_state *state) {
     const replay_options *args = input;
     const predict_options *a = args->predict;
-    if (args->worker_counts > 1 && args->trace != NULL) argp_error(state, "--trace shows one number of --workers");
     if (a->mode != FT_TRAIN && args->worker_counts > 0 && (args->worker_counts > 1 || args->workers[0] > 1))
         argp_error(state, "--workers exchange gradients: add --mode train");
     if (args->is_derived && a->mode != FT_TRAIN) argp_error(state, "--backward is for --mode train");
@@ -88,7 +87,7 @@ static const option_row rows[] = {
     {.help = "Output selection:", .group = 4},
     {"by-kernel", NULL, "start and end of each kernel", 0, FLAG(replay_options, style.has_kernels)},
     {"top", "N", "only the N longest kernels", 0, COUNT(replay_options, style.top, FT_MAX_OPS)},
-    {"trace", "FILE", "write a trace for ui.perfetto.dev or chrome://tracing", 0, TEXT(replay_options, trace)},
+    {"trace", "FILE", "write a trace of the last number of workers, for ui.perfetto.dev or chrome://tracing", 0, TEXT(replay_options, trace)},
     {"plot", "FILE", "draw the timeline, and scaling over workers, to FILE.svg or FILE.png", 0,
      PARSED_BY(option_plot, replay_options, plot)},
     QUIET_ROW(replay_options, is_quiet, 60),
