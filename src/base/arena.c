@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/num.h"
 
 struct arena_chunk {
@@ -115,13 +115,17 @@ char *arena_string(arena *a, const char *bytes, size_t length) {
 }
 
 char *arena_format(arena *a, const char *format, ...) {
+    char common[256];
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    char *text = length < 0 ? NULL : arena_alloc(a, (size_t)length + 1);
-    if (text != NULL) vsnprintf(text, (size_t)length + 1, format, again);
+    size_t length = format_list(common, sizeof common, format, args);
+    char *text = length == SIZE_MAX ? NULL : alloc_raw(a, length + 1);
+    if (text != NULL && length < sizeof common)
+        memcpy(text, common, length + 1);
+    else if (text != NULL)
+        format_list(text, length + 1, format, again);
     va_end(again);
+    va_end(args);
     return text;
 }

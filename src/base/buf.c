@@ -2,9 +2,10 @@
 #include "base/buf.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/format.h"
 
 bool buf_reserve(buf *b, size_t more) {
     if (b->failed) return false;
@@ -44,28 +45,28 @@ void buf_char(buf *b, char c) {
 }
 
 void buf_int(buf *b, int64_t number) {
-    char digits[20]; /* and a sign */
-    size_t at = sizeof digits;
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    do {
-        digits[--at] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (number < 0) digits[--at] = '-';
-    buf_add(b, digits + at, sizeof digits - at);
+    char digits[FORMAT_INT_SIZE];
+    if (number < 0) buf_char(b, '-');
+    buf_add(b, digits, format_uint(number < 0 ? 0 - (uint64_t)number : (uint64_t)number, digits));
 }
 
+/* Most texts fit into what is reserved; the others are written a second time. */
 void buf_format(buf *b, const char *format, ...) {
+    enum { COMMON = 96 };
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    if (length >= 0 && buf_reserve(b, (size_t)length)) {
-        vsnprintf(b->data + b->length, (size_t)length + 1, format, again);
-        b->length += (size_t)length;
+    if (buf_reserve(b, COMMON)) {
+        size_t room = b->capacity - b->length, length = format_list(b->data + b->length, room, format, args);
+        if (length >= room) {
+            b->data[b->length] = '\0';
+            if (length == SIZE_MAX) b->failed = true;
+            if (buf_reserve(b, length)) format_list(b->data + b->length, length + 1, format, again);
+        }
+        if (!b->failed) b->length += length;
     }
     va_end(again);
+    va_end(args);
 }
 
 void buf_free(buf *b) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
+
 void jsonw_init(json_writer *w, buf *out) {
     *w = (json_writer){.out = out};
 }
@@ -143,11 +145,12 @@ void jsonw_uint(json_writer *w, uint64_t value) {
 
 void jsonw_int(json_writer *w, int64_t value) {
     begin_value(w);
-    buf_format(w->out, "%lld", (long long)value);
+    buf_int(w->out, value);
 }
 
 void double_text(double value, char text[static DOUBLE_TEXT_SIZE]) {
     char raw[DOUBLE_TEXT_SIZE];
+    if (format_double(value, text)) return;
     /* Any decimal of up to 15 digits survives conversion to double and back, so the search starts there. */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(raw, sizeof raw, "%.*g", digits, value);

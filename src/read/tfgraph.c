@@ -9,8 +9,9 @@
 #include "read/tfgraph.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/format.h"
 
 /* --- Operator table ---------------------------------------------------------------------------------------------- */
 
@@ -100,14 +101,14 @@ typedef struct builder {
 static const char *node_name(builder *b, uint32_t i) {
     const tf_node *node = &b->nodes[i];
     if (node->name != NULL) return node->name;
-    snprintf(b->name, sizeof b->name, "%u:%s", i, node->type.name);
+    format_text(b->name, sizeof b->name, "%u:%s", i, node->type.name);
     return b->name;
 }
 
 static ft_status add_tensor(builder *b, uint32_t node, const char *suffix, ft_role role, const tf_shape *shape,
                             uint32_t *index) {
     char name[NAME_SIZE + 16];
-    snprintf(name, sizeof name, "%.*s%s", NAME_SIZE - 1, node_name(b, node), suffix);
+    format_text(name, sizeof name, "%.*s%s", NAME_SIZE - 1, node_name(b, node), suffix);
     ft_tensor spec = {.name = name, .dtype = FT_FLOAT32, .role = role, .rank = shape->rank};
     memcpy(spec.dims, shape->dims, sizeof spec.dims);
     return graph_add_tensor(b->graph, &spec, index, b->error);
@@ -184,7 +185,7 @@ static ft_status add_node_tensors(builder *b) {
         for (uint32_t part = 1; part < s->parts; part++) {
             char suffix[16];
             uint32_t unused;
-            snprintf(suffix, sizeof suffix, ":%u", part);
+            format_text(suffix, sizeof suffix, ":%u", part);
             FT_TRY(add_tensor(b, i, suffix, FT_ACTIVATION, &node->out, &unused));
         }
         if (node->reader_count == 0 && !is_input) FT_TRY(graph_add_output(b->graph, s->tensor, b->error));
@@ -220,7 +221,7 @@ static ft_status add_target_shape(builder *b, uint32_t i) {
     if (value == NULL) return FT_NOMEM(b->error);
     if (out->rank > 0) memcpy(ints, out->dims, (size_t)out->rank * sizeof *ints);
     char name[NAME_SIZE + 16];
-    snprintf(name, sizeof name, "%.*s/shape", NAME_SIZE - 1, node_name(b, i));
+    format_text(name, sizeof name, "%.*s/shape", NAME_SIZE - 1, node_name(b, i));
     ft_tensor spec = {
         .name = name, .dtype = FT_INT64, .role = FT_CONSTANT, .rank = 1, .dims = {out->rank}, .value = value};
     uint32_t tensor;
