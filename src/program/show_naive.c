@@ -41,7 +41,11 @@ static void write_product(const workload *w, buf *out) {
     buf_format(out, "  float *out = t[2]; long at = 0;\n  for (long b = 0; b < %lld; b++)\n",
                is_batched ? L(w->batch * w->channels) : 1LL);
     buf_format(out, "  for (long i = 0; i < %lld; i++) for (long j = 0; j < %lld; j++) {\n    float s = 0;\n", m, n);
-    buf_format(out, "    for (long k = 0; k < %lld; k++) s += t[0][(b * %lld + i) * %lld + k] * ", k, m, k);
+    buf_format(out, "    for (long k = 0; k < %lld; k++) s += ", k);
+    if (w->is_first_transposed)
+        buf_format(out, "t[0][(b * %lld + k) * %lld + i] * ", k, m);
+    else
+        buf_format(out, "t[0][(b * %lld + i) * %lld + k] * ", m, k);
     if (w->is_transposed)
         buf_format(out, "t[1][(b * %lld + j) * %lld + k];\n", n, k);
     else

@@ -136,33 +136,54 @@ static ft_status windows_key(const template_context *a, json_pull *pull, bool *f
     return FT_OK;
 }
 
-/* The arguments after the tensors of a product: epilogues are not supported, and the second factor must be
- * transposed. */
-static ft_status check_rest(const template_context *a, json_pull *pull, bool *first) {
+/* true or false, as JSON has them or as numbers. */
+static bool take_flag(json_pull *pull, bool *flag) {
+    int64_t number;
+    char next = json_pull_peek(pull);
+    *flag = next == 't';
+    if (next == 't' || next == 'f') return json_pull_skip(pull);
+    if (next != '0' || !json_pull_int(pull, &number) || number < 0 || number > 1) return false;
+    *flag = number == 1;
+    return true;
+}
+
+/* The arguments after the tensors of a product: a bias, or the shape of the result; its type; flags, whether a factor
+ * is stored transposed. */
+static ft_status take_rest(const template_context *a, json_pull *pull, bool *first, bool transposed[static 2]) {
     bool is_batched = a->t->shape == TEMPLATE_BATCH_MATMUL;
     for (int number = 3; json_pull_more(pull, ']', first); number++) {
         char next = json_pull_peek(pull);
+        json_text type;
         if (!is_batched && number == 3 && next != 'n') return fail(a, FT_ERR_UNSUPPORTED, "a bias is not supported");
-        if (is_batched && ((number == 5 && next == 't') || (number == 6 && next == 'f')))
-            return fail(a, FT_ERR_UNSUPPORTED, "only a transposed second factor is supported");
-        if (!json_pull_skip(pull)) return wrong(a, number, "JSON");
+        if (number == 4 && next == '"') {
+            if (!json_pull_string(pull, &type)) return wrong(a, number, "a type");
+            if (!json_text_is(&type, "float32"))
+                return fail(a, FT_ERR_UNSUPPORTED, "its result is not of type float32");
+        } else if (is_batched && (number == 5 || number == 6)) {
+            if (!take_flag(pull, &transposed[number - 5])) return wrong(a, number, "true or false");
+        } else if (!json_pull_skip(pull)) {
+            return wrong(a, number, "JSON");
+        }
     }
     return pull->why == NULL ? FT_OK : fail(a, FT_ERR_DAMAGED, "its arguments are not a list");
 }
 
+/* Without flags, the second factor is transposed. */
 static ft_status product_key(const template_context *a, json_pull *pull, bool *first, const tensor_shape *x,
                              const tensor_shape *y, char key[static 256]) {
-    bool is_batched = a->t->shape == TEMPLATE_BATCH_MATMUL;
-    uint32_t last = is_batched ? 2 : 1;
-    const int64_t *s = x->sizes, *w = y->sizes;
-    if (w[last] != s[last] || (is_batched && w[0] != s[0]))
+    static const char *const names[2][2] = {{"batch_matmul_layer", "batch_matmul_nt_layer"},
+                                            {"batch_matmul_tn_layer", "batch_matmul_tt_layer"}};
+    bool is_batched = a->t->shape == TEMPLATE_BATCH_MATMUL, transposed[2] = {false, true};
+    const int64_t *s = x->sizes + is_batched, *w = y->sizes + is_batched;
+    FT_TRY(take_rest(a, pull, first, transposed));
+    int64_t m = s[transposed[0]], k = s[!transposed[0]], n = w[!transposed[1]];
+    if (w[transposed[1]] != k || (is_batched && x->sizes[0] != y->sizes[0]))
         return fail(a, FT_ERR_UNSUPPORTED, "the shapes of its tensors do not match");
-    FT_TRY(check_rest(a, pull, first));
     if (is_batched)
-        snprintf(key, 256, "[\"batch_matmul_nt_layer\",%lld,1,%lld,%lld,%lld]", (long long)s[0], (long long)s[1],
-                 (long long)s[2], (long long)w[1]);
+        snprintf(key, 256, "[\"%s\",%lld,1,%lld,%lld,%lld]", names[transposed[0]][transposed[1]],
+                 (long long)x->sizes[0], (long long)m, (long long)k, (long long)n);
     else
-        snprintf(key, 256, "[\"dense_layer\",%lld,%lld,%lld]", (long long)s[0], (long long)s[1], (long long)w[0]);
+        snprintf(key, 256, "[\"dense_layer\",%lld,%lld,%lld]", (long long)m, (long long)k, (long long)n);
     return FT_OK;
 }
 
@@ -324,6 +345,9 @@ static ft_status add_step(const template_context *a, const template_step *row, a
 static ft_status unknown(const autotvm_record *tuned, ft_error *error) {
     char known[256] = "";
     size_t length = 0;
+    if (strstr(tuned->workload, "winograd") != NULL)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "template %.60s: Winograd's algorithm is not supported",
+                       tuned->workload);
     for (uint32_t i = 0; i < schedule_template_count && length < sizeof known; i++)
         length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i == 0 ? "" : ", ",
                                    schedule_templates[i].name);

@@ -16,25 +16,27 @@ enum { MAX_SIZE = 1 << 30 };
 typedef struct definition {
     workload_kind kind;
     const char *name, *arguments;
-    bool is_transposed;
+    bool is_transposed, is_first_transposed;
 } definition;
 
 static const definition definitions[] = {
-    {WORKLOAD_MATMUL, "matmul_layer", "mkn", false},
-    {WORKLOAD_MATMUL, "dense_layer", "mkn", true},
-    {WORKLOAD_BATCH_MATMUL, "batch_matmul_layer", "bCmkn", false},
-    {WORKLOAD_BATCH_MATMUL, "batch_matmul_nt_layer", "bCmkn", true},
-    {WORKLOAD_CONV2D, "conv2d_layer", "bCHWOhwsp", false},
-    {WORKLOAD_DEPTHWISE, "depthwise_conv2d_layer", "bCHWhwsp", false},
-    {WORKLOAD_POOL, "pool_layer", "tbCHWhwsp", false},
-    {WORKLOAD_REDUCTION, "reduction_layer", "LAK", false},
-    {WORKLOAD_RELU, "relu_layer", "*", false},
-    {WORKLOAD_TANH, "tanh_layer", "*", false},
-    {WORKLOAD_SIGMOID, "sigmoid_layer", "*", false},
-    {WORKLOAD_ADD, "add_layer", "*", false},
-    {WORKLOAD_MUL, "mul_layer", "*", false},
-    {WORKLOAD_BIAS, "biasadd_layer", "*", false},
-    {WORKLOAD_TRANSPOSE, "transpose_layer", "*", false},
+    {WORKLOAD_MATMUL, "matmul_layer", "mkn", false, false},
+    {WORKLOAD_MATMUL, "dense_layer", "mkn", true, false},
+    {WORKLOAD_BATCH_MATMUL, "batch_matmul_layer", "bCmkn", false, false},
+    {WORKLOAD_BATCH_MATMUL, "batch_matmul_nt_layer", "bCmkn", true, false},
+    {WORKLOAD_BATCH_MATMUL, "batch_matmul_tn_layer", "bCmkn", false, true},
+    {WORKLOAD_BATCH_MATMUL, "batch_matmul_tt_layer", "bCmkn", true, true},
+    {WORKLOAD_CONV2D, "conv2d_layer", "bCHWOhwsp", false, false},
+    {WORKLOAD_DEPTHWISE, "depthwise_conv2d_layer", "bCHWhwsp", false, false},
+    {WORKLOAD_POOL, "pool_layer", "tbCHWhwsp", false, false},
+    {WORKLOAD_REDUCTION, "reduction_layer", "LAK", false, false},
+    {WORKLOAD_RELU, "relu_layer", "*", false, false},
+    {WORKLOAD_TANH, "tanh_layer", "*", false, false},
+    {WORKLOAD_SIGMOID, "sigmoid_layer", "*", false, false},
+    {WORKLOAD_ADD, "add_layer", "*", false, false},
+    {WORKLOAD_MUL, "mul_layer", "*", false, false},
+    {WORKLOAD_BIAS, "biasadd_layer", "*", false, false},
+    {WORKLOAD_TRANSPOSE, "transpose_layer", "*", false, false},
 };
 
 enum { DEFINITIONS = sizeof definitions / sizeof definitions[0] };
@@ -275,6 +277,7 @@ ft_status workload_parse(const char *key, const char *fused, workload *w, ft_err
     if (d == definitions + DEFINITIONS) return unknown(&name, error);
     w->kind = d->kind;
     w->is_transposed = d->is_transposed;
+    w->is_first_transposed = d->is_first_transposed;
     w->name = r.name = d->name;
     FT_TRY(take_arguments(&r, d->arguments));
     if (!json_pull_end(&r.pull)) return wrong(&r, "the end of the list");

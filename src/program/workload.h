@@ -29,12 +29,13 @@ typedef enum workload_kind {
 /* The arguments by meaning; 0 for those that a workload does not have. */
 typedef struct workload {
     workload_kind kind;
-    const char *name;       /* static: "matmul_layer" */
-    bool is_transposed;     /* products: the second factor is stored as (n, k) */
-    bool has_add, has_relu; /* the epilogue */
-    bool is_average;        /* pool */
-    bool keeps_dims;        /* reduction */
-    uint32_t dims;          /* reduction, elementwise, bias, transpose: of the input */
+    const char *name;         /* static: "matmul_layer" */
+    bool is_first_transposed; /* products of batches: the first factor is stored as (k, m) */
+    bool is_transposed;       /* products: the second factor is stored as (n, k) */
+    bool has_add, has_relu;   /* the epilogue */
+    bool is_average;          /* pool */
+    bool keeps_dims;          /* reduction */
+    uint32_t dims;            /* reduction, elementwise, bias, transpose: of the input */
     int64_t shape[PROG_MAX_DIMS];
     bool is_reduced[PROG_MAX_DIMS];
     int64_t batch, channels, m, k, n; /* products */

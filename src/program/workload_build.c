@@ -172,17 +172,20 @@ static const prog_stage *build_matmul(prog *p, const workload *w) {
 }
 
 static const prog_stage *build_batch_matmul(prog *p, const workload *w) {
+    static const char *const names[2][2] = {{"T_batch_matmul_NN", "T_batch_matmul_NT"},
+                                            {"T_batch_matmul_TN", "T_batch_matmul_TT"}};
     int64_t batch = w->batch * w->channels;
-    bool is_nt = w->is_transposed;
-    const int64_t a_shape[] = {batch, w->m, w->k}, b_shape[] = {batch, is_nt ? w->n : w->k, is_nt ? w->k : w->n};
+    bool is_ta = w->is_first_transposed, is_tb = w->is_transposed;
+    const int64_t a_shape[] = {batch, is_ta ? w->k : w->m, is_ta ? w->m : w->k};
+    const int64_t b_shape[] = {batch, is_tb ? w->n : w->k, is_tb ? w->k : w->n};
     const prog_stage *a = add_plain(p, "A", 3, a_shape), *b = add_plain(p, "B", 3, b_shape);
     const axis axes[] = {{"b", batch}, {"i", w->m}, {"j", w->n}, {"k", w->k}};
-    prog_stage *product = add_stage(p, is_nt ? "T_batch_matmul_NT" : "T_batch_matmul_NN", 3, 1, axes);
+    prog_stage *product = add_stage(p, names[is_ta][is_tb], 3, 1, axes);
     if (a == NULL || b == NULL || product == NULL) return NULL;
     lin n = axis_of(p, product, 0), i = axis_of(p, product, 1), j = axis_of(p, product, 2), k = axis_of(p, product, 3);
     product->reducer = PROG_REDUCE_SUM;
-    product->body =
-        prog_binary(p, PROG_MUL, load(p, a, (lin[]){n, i, k}), load(p, b, is_nt ? (lin[]){n, j, k} : (lin[]){n, k, j}));
+    product->body = prog_binary(p, PROG_MUL, load(p, a, is_ta ? (lin[]){n, k, i} : (lin[]){n, i, k}),
+                                load(p, b, is_tb ? (lin[]){n, j, k} : (lin[]){n, k, j}));
     return product;
 }
 

@@ -70,9 +70,12 @@ def dense_small():
     record("dense_small_batch.gpu", [tensor(m, k), tensor(n, k), None, "float32"], [["tile_k", "sp", factors(k, 2)]])
 
 
-def batch_matmul():
+def batch_matmul(is_transposed=None):
     b, m, n, k = draw.choice([1, 3]), draw.choice([6, 8]), draw.choice([4, 9]), draw.choice([5, 8, 12])
     args = [tensor(b, m, k), tensor(b, n, k), [b, m, n], "float32", False, True][:draw.choice([2, 3, 6])]
+    if is_transposed is not None:
+        first, second = is_transposed
+        args = [tensor(b, *((k, m) if first else (m, k))), tensor(b, *((n, k) if second else (k, n))), [b, m, n], "float32", first, second]
     knobs = [["tile_y", "sp", factors(m, 3)], ["tile_x", "sp", factors(n, 3)], ["tile_k", "sp", factors(k, 2)]]
     record("batch_matmul.cuda", args, knobs + unroll())
 
@@ -87,3 +90,5 @@ for _ in range(5):
     dense_small()
 for _ in range(10):
     batch_matmul()
+for number in range(12):
+    batch_matmul([(0, 0), (0, 1), (1, 0), (1, 1), (False, False), (True, False)][number % 6])

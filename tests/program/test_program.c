@@ -66,11 +66,11 @@ static void test_workloads(void **state) {
     expect_error(
         RECORD("[\\\"0123456789abcdef0123456789abcdef\\\", 1]", ""), FT_ERR_UNSUPPORTED,
         ":1: the workload is the hash of a graph (0123456789abcdef0123456789abcdef), which the log does not contain");
-    expect_error(
-        RECORD("[\\\"gemm\\\", 1]", ""), FT_ERR_UNSUPPORTED,
-        ":1: unknown workload \"gemm\"; supported are matmul_layer, dense_layer, batch_matmul_layer, "
-        "batch_matmul_nt_layer, conv2d_layer, depthwise_conv2d_layer, pool_layer, reduction_layer, relu_layer, "
-        "tanh_layer, sigmoid_layer, add_layer, mul_layer, biasadd_layer, transpose_layer");
+    expect_error(RECORD("[\\\"gemm\\\", 1]", ""), FT_ERR_UNSUPPORTED,
+                 ":1: unknown workload \"gemm\"; supported are matmul_layer, dense_layer, batch_matmul_layer, "
+                 "batch_matmul_nt_layer, batch_matmul_tn_layer, batch_matmul_tt_layer, conv2d_layer, "
+                 "depthwise_conv2d_layer, pool_layer, reduction_layer, relu_layer, "
+                 "tanh_layer, sigmoid_layer, add_layer, mul_layer, biasadd_layer, transpose_layer");
     expect_error(RECORD("[\\\"conv2d_layer\\\", 1, 1, 4, 4, 1, 7, 7, 1, \\\"VALID\\\"]", ""), FT_ERR_DAMAGED,
                  ":1: workload \"conv2d_layer\": the window is larger than the image");
     expect_error(RECORD("[\\\"matmul_layer\\\", 8, 16]", ""), FT_ERR_DAMAGED,
