@@ -49,10 +49,13 @@ HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h src/*/*/*.h 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 ONNX_OBJECT  := $(BUILD)/gen/onnx.pb-c.o
+GRAPHDEF     := src/read/tensorflow/graphdef.proto
+PROTO_OBJECTS := $(ONNX_OBJECT) $(BUILD)/gen/graphdef.pb-c.o
+PROTO_HEADERS := $(PROTO_OBJECTS:.o=.h)
 RULE_FILES   := $(sort $(wildcard rules/*.json))
 DEVICE_FILES := $(sort $(wildcard devices/*.json))
 EMBEDDED     := $(BUILD)/gen/rules.o $(BUILD)/gen/device.o
-LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT) $(EMBEDDED)
+LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(PROTO_OBJECTS) $(EMBEDDED)
 TEST_ROOMS   := $(sort $(patsubst tests/%/,%,$(dir $(TEST_SOURCES))))
 TESTS        := $(TEST_ROOMS:%=$(BUILD)/tests/%)
 REPLAYS      := $(FUZZ_SOURCES:fuzz/fuzz_%.c=$(BUILD)/fuzz/replay_%)
@@ -109,6 +112,9 @@ $(ONNX_PROTO): | setup-build
 $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: $(ONNX_PROTO) | $(BUILD)/flags
 	$(call brief,GEN,$(BUILD)/gen/onnx.pb-c.c)protoc-c -I$(dir $<) --c_out=$(BUILD)/gen $(notdir $<)
 
+$(BUILD)/gen/graphdef.pb-c.c $(BUILD)/gen/graphdef.pb-c.h &: $(GRAPHDEF) | $(BUILD)/flags
+	$(call brief,GEN,$(BUILD)/gen/graphdef.pb-c.c)protoc-c -I$(dir $<) --c_out=$(BUILD)/gen $(notdir $<)
+
 # The fusion rules and the devices travel inside the library.
 $(BUILD)/gen/rules.c: scripts/embed $(RULE_FILES) | $(BUILD)/flags
 	$(call brief,GEN,$@)scripts/embed rules $(RULE_FILES) > $@
@@ -117,10 +123,10 @@ $(BUILD)/gen/device.c: scripts/embed $(DEVICE_FILES) | $(BUILD)/flags
 	$(call brief,GEN,$@)scripts/embed device $(DEVICE_FILES) > $@
 
 # Generated code is compiled as it comes: its warnings are not ours.
-$(ONNX_OBJECT) $(EMBEDDED): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/onnx.pb-c.h $(BUILD)/flags
+$(PROTO_OBJECTS) $(EMBEDDED): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(PROTO_HEADERS) $(BUILD)/flags
 	$(call brief,CC,$<)$(CC) $(filter-out -Werror -Wpedantic,$(ALL_CFLAGS)) -MMD -MP -c $< -o $@
 
-$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(PROTO_HEADERS)
 	@mkdir -p $(@D)
 	$(call brief,CC,$<)$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
@@ -209,7 +215,7 @@ clang-build: | setup-check
 # changed since the last commit of documents alone (scripts/changed-sources).
 TIDY ?= all
 TIDY_SOURCES := $(filter-out tests/%,$(ALL_SOURCES))
-tidy: $(BUILD)/gen/onnx.pb-c.h | setup-check
+tidy: $(PROTO_HEADERS) | setup-check
 	@list=$(BUILD)/tidy-list; \
 	 if [ '$(TIDY)' = changed ]; then scripts/changed-sources $(TIDY_SOURCES); else printf '%s\n' $(TIDY_SOURCES); fi > $$list; \
 	 echo "TIDY   $$(wc -l < $$list) files"; \
@@ -320,4 +326,4 @@ uninstall:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz
 
--include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)) $(ONNX_OBJECT) $(EMBEDDED))
+-include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)) $(PROTO_OBJECTS) $(EMBEDDED))

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "read/onnx/onnx.h"
+#include "read/strip.h"
 #include "support/onnx_model.h"
 
 /* A model with a bit of everything, small enough to damage at every byte. */
@@ -229,7 +230,7 @@ static bool keeps_raw(int type, size_t size, bool is_type_last) {
 
 static void payloads_are_kept_up_to_a_limit(void **state) {
     (void)state;
-    enum { INDEX = ONNX_MAX_INDEX_ELEMS * 10, OTHER = ONNX_MAX_OTHER_ELEMS * 10 };
+    enum { INDEX = STRIP_MAX_INDEX_ELEMS * 10, OTHER = STRIP_MAX_OTHER_ELEMS * 10 };
     static const int indices[] = {ONNX_INT32, ONNX_INT64, ONNX_UINT32, ONNX_UINT64};
     static const int others[] = {ONNX_FLOAT, ONNX_UINT8, ONNX_INT8, ONNX_INT16, ONNX_BOOL, ONNX_DOUBLE};
     for (size_t i = 0; i < 4; i++) {
@@ -259,14 +260,14 @@ static void a_small_tensor_is_copied_with_its_size(void **state) {
     buf out = strip_buf(&b);
     assert_int_equal(out.length, sizeof expected);
     assert_memory_equal(out.data, expected, sizeof expected - 1);
-    assert_int_equal(out.data[out.length - 1], ONNX_RAW);
+    assert_int_equal(out.data[out.length - 1], STRIP_RAW);
     buf_free(&out);
 }
 
 /* Parts of a payload are added up; once one is omitted, so are all that follow. */
 static void parts_of_a_payload_are_added_up(void **state) {
     (void)state;
-    enum { OTHER = ONNX_MAX_OTHER_ELEMS * 10 };
+    enum { OTHER = STRIP_MAX_OTHER_ELEMS * 10 };
     buf b = {0}, part = {0};
     buf_add(&b, "\x10\x01", 2);
     for (int i = 0; i < OTHER; i++) buf_char(&part, 0x11);
@@ -278,7 +279,7 @@ static void parts_of_a_payload_are_added_up(void **state) {
     buf out = strip_buf(&b);
     assert_non_null(memchr(out.data, 'w', out.length));
     assert_null(memchr(out.data, 'z', out.length));
-    assert_int_equal(out.data[out.length - 1], ONNX_RAW | ONNX_OMITTED);
+    assert_int_equal(out.data[out.length - 1], STRIP_RAW | STRIP_OMITTED);
     uint64_t bytes = 0, shift = 0;
     const char *at = out.data + out.length - 2; /* the tag of the flags; before it the size as a varint */
     while (at[-1 - (ptrdiff_t)shift] != 0x08) shift++;
@@ -291,7 +292,7 @@ static void parts_of_a_payload_are_added_up(void **state) {
 /* Two halves that are too large together: the first is kept, the second is not. */
 static void halves_of_a_payload_are_added_up(void **state) {
     (void)state;
-    enum { HALF = ONNX_MAX_OTHER_ELEMS * 10 / 2 + 1 };
+    enum { HALF = STRIP_MAX_OTHER_ELEMS * 10 / 2 + 1 };
     buf b = {0};
     buf_add(&b, "\x10\x01", 2);
     for (int part = 0; part < 2; part++) {

@@ -1,7 +1,7 @@
 /* onnx.h - shared declarations of the ONNX reader, which turns a decoded model into a graph.
  *
  *   onnx.c           recognition, and the steps of reading: strip, decode, build, finish
- *   onnx_strip.c     pre-pass that copies the file without its weights
+ *   onnx_strip.c     fields that the pre-pass of strip.c keeps
  *   onnx_scope.c     names and the tensors they refer to
  *   onnx_tensor.c    types, constants and their values
  *   onnx_node.c      nodes and attributes
@@ -146,18 +146,13 @@ ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t coun
 
 /* --- onnx_strip.c and onnx.c ------------------------------------------------------------------------------------- */
 
-/* The largest constants whose elements are kept: of types used for shapes and indices, and of all others. */
-enum { ONNX_MAX_INDEX_ELEMS = 4096, ONNX_MAX_OTHER_ELEMS = 64 };
-
-enum { ONNX_OMITTED = 1, ONNX_RAW = 2 };
-
 /* The type of a ValueInfoProto has this number in the copy (from protobuf's reserved range): most messages of a file
  * are parts of types, and onnx_tensor.c reads them faster than the generated decoder. */
 enum { ONNX_TYPE_FIELD = 19000 };
 
-/* Writes the copy into *stripped, which the caller frees. It holds only fields that the reader uses, nests at most
- * FT_MAX_DEPTH deep, and repeats no singular message. In each tensor of the copy, `segment` (which no ONNX writer
- * uses) describes the payload: `begin` is its size in the file, `end` a sum of the flags below. */
+/* The copy of the file without its weights (strip.h), which the caller frees. In each tensor of it, `segment` (which no
+ * ONNX writer uses) describes the payload: `begin` is its size in the file, `end` a sum of STRIP_OMITTED and STRIP_RAW.
+ */
 ft_status onnx_strip(const uint8_t *bytes, size_t size, filecopy *file, uint8_t **stripped, size_t *stripped_size,
                      ft_error *error);
 

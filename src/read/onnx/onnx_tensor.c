@@ -4,12 +4,13 @@
  * folding. External data files are never opened: the model states their size. */
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "read/element.h"
 #include "read/onnx/onnx.h"
+#include "read/strip.h"
 #include "read/wire.h"
 
 /* --- Types ------------------------------------------------------------------------------------------------------- */
@@ -94,54 +95,6 @@ ft_status onnx_set_type(onnx_builder *b, ft_tensor *t, const Onnx__ValueInfoProt
 
 /* --- Values ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t little_endian(const uint8_t *bytes, unsigned width) {
-    assert(width <= 8);
-    uint64_t value = 0;
-    for (unsigned i = 0; i < width; i++) value |= (uint64_t)bytes[i] << (8 * i);
-    return value;
-}
-
-/* The low `bits` of `value` as a two's complement number. */
-static int64_t sign_extend(uint64_t value, unsigned bits) {
-    assert(bits >= 1 && bits <= 64);
-    uint64_t sign = UINT64_C(1) << (bits - 1);
-    value &= bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-    return (int64_t)((value ^ sign) - sign);
-}
-
-static double half_to_double(uint32_t bits) {
-    uint32_t exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
-    double sign = bits & 0x8000 ? -1.0 : 1.0;
-    if (exponent == 0x1f) return fraction != 0 ? (double)NAN : sign * (double)INFINITY;
-    if (exponent == 0) return sign * ldexp(fraction, -24);
-    return sign * ldexp(fraction + 1024, (int)exponent - 25);
-}
-
-static double single_to_double(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
-}
-
-static bool is_unsigned(ft_dtype dtype) {
-    return dtype == FT_UINT2 || dtype == FT_UINT4 || dtype == FT_UINT8 || dtype == FT_UINT16 || dtype == FT_UINT32 ||
-           dtype == FT_UINT64 || dtype == FT_BOOL;
-}
-
-static int64_t to_int(uint64_t bits, ft_dtype dtype) {
-    if (!is_unsigned(dtype)) return sign_extend(bits, ft_dtype_bits(dtype));
-    return bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
-}
-
-static double to_float(uint64_t bits, ft_dtype dtype) {
-    if (dtype == FT_FLOAT16) return half_to_double((uint32_t)bits);
-    if (dtype == FT_BFLOAT16) return single_to_double((uint32_t)bits << 16);
-    if (dtype == FT_FLOAT32) return single_to_double((uint32_t)bits);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* Element i as bits, from whichever field stores the elements. Types narrower than a byte are packed, the first
  * element in the lowest bits, also in int32_data. */
 static bool element_bits(const Onnx__TensorProto *p, ft_dtype dtype, size_t i, uint64_t *bits) {
@@ -149,7 +102,7 @@ static bool element_bits(const Onnx__TensorProto *p, ft_dtype dtype, size_t i, u
     size_t per_byte = width < 8 ? 8 / width : 1, at = i / per_byte, bytes = width < 8 ? 1 : width / 8;
     if (p->has_raw_data) {
         if (at >= p->raw_data.len / bytes) return false;
-        *bits = little_endian(p->raw_data.data + at * bytes, (unsigned)bytes);
+        *bits = element_load(p->raw_data.data + at * bytes, (unsigned)bytes);
     } else if (at < p->n_int32_data) {
         *bits = (uint64_t)(int64_t)p->int32_data[at];
     } else if (at < p->n_int64_data) {
@@ -166,27 +119,8 @@ static bool element_bits(const Onnx__TensorProto *p, ft_dtype dtype, size_t i, u
         return false;
     }
     if (width < 8) *bits = *bits >> i % per_byte * width & ((UINT64_C(1) << width) - 1);
-    if (is_unsigned(dtype) && width < 64) *bits &= (UINT64_C(1) << width) - 1;
+    if (element_is_unsigned(dtype) && width < 64) *bits &= (UINT64_C(1) << width) - 1;
     return true;
-}
-
-static bool is_kept_type(ft_dtype dtype) {
-    switch (dtype) {
-    case FT_DTYPE_UNKNOWN:
-    case FT_STRING:
-    case FT_COMPLEX64:
-    case FT_COMPLEX128:
-    case FT_FLOAT8:
-    case FT_FLOAT4:
-        return false;
-    default:
-        return true;
-    }
-}
-
-static int64_t max_elems(ft_dtype dtype) {
-    bool is_index = dtype == FT_INT32 || dtype == FT_INT64 || dtype == FT_UINT32 || dtype == FT_UINT64;
-    return is_index ? ONNX_MAX_INDEX_ELEMS : ONNX_MAX_OTHER_ELEMS;
 }
 
 static bool has_payload(const Onnx__TensorProto *p) {
@@ -207,8 +141,8 @@ ft_status onnx_read_value(onnx_builder *b, const Onnx__TensorProto *p, const ft_
     ft_dtype dtype = dtype_of_onnx(p->data_type);
     int64_t count = count_elems(p), *ints;
     double *floats;
-    bool is_here = count == 0 || (has_payload(p) && !(p->segment->end & ONNX_OMITTED));
-    if (!is_here || !is_kept_type(dtype) || count < 0 || count > max_elems(dtype)) return FT_OK;
+    bool is_here = count == 0 || (has_payload(p) && !(p->segment->end & STRIP_OMITTED));
+    if (!is_here || !element_is_kept(dtype) || count < 0 || count > element_max_count(dtype)) return FT_OK;
     bool is_float = ft_dtype_is_float(dtype);
     const ft_value *v =
         is_float ? graph_value_floats(b->graph, count, &floats) : graph_value_ints(b->graph, count, &ints);
@@ -217,9 +151,9 @@ ft_status onnx_read_value(onnx_builder *b, const Onnx__TensorProto *p, const ft_
         uint64_t bits;
         if (!element_bits(p, dtype, i, &bits)) return FT_OK; /* too few elements: no value */
         if (is_float)
-            floats[i] = to_float(bits, dtype);
+            floats[i] = element_float(bits, dtype);
         else
-            ints[i] = to_int(bits, dtype);
+            ints[i] = element_int(bits, dtype);
     }
     *value = v;
     return FT_OK;
@@ -267,7 +201,7 @@ static uint64_t stored_bytes(const Onnx__TensorProto *p, const ft_tensor *t) {
 
 /* The size of raw data is implied by shape and type; any other size is damage. */
 static ft_status check_raw_size(onnx_builder *b, const Onnx__TensorProto *p, const ft_tensor *t) {
-    bool is_raw = has_payload(p) && (p->segment->end & ONNX_RAW);
+    bool is_raw = has_payload(p) && (p->segment->end & STRIP_RAW);
     if (!is_raw || t->dtype == FT_DTYPE_UNKNOWN || t->dtype == FT_STRING) return FT_OK;
     if ((uint64_t)p->segment->begin == dense_bytes(t)) return FT_OK;
     char shape[128];

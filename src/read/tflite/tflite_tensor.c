@@ -5,6 +5,7 @@
  * another file) is a constant; the rest is state that persists between runs, which to the graph is one more input.
  * Payloads are read only when they are small enough for constant folding. */
 #include "base/num.h"
+#include "read/element.h"
 #include "read/tflite/tflite.h"
 
 #include <assert.h>
@@ -59,24 +60,6 @@ static ft_status find_payload(tflite_model *model, const flat_table *tensor, uin
 }
 
 /* --- Small constants --------------------------------------------------------------------------------------------- */
-
-/* From float16, or (with 8 bits of exponent) bfloat16, by placing the bits in a float32. */
-static double load_half(const uint8_t *bytes, bool is_bfloat) {
-    uint32_t raw = (uint32_t)flat_load_int(bytes, FLAT_U16), bits = raw << 16;
-    float value;
-    if (is_bfloat) {
-        memcpy(&value, &bits, sizeof value);
-        return (double)value;
-    }
-    uint32_t exponent = raw >> 10 & 31, fraction = raw & 1023;
-    if (exponent == 0) {
-        value = (float)fraction / 16777216.0F; /* 2^-24 */
-        return raw & 0x8000 ? -(double)value : (double)value;
-    }
-    bits = (raw & 0x8000) << 16 | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
-}
 
 /* The storage of the elements of a type; false for types whose values are not kept. */
 static bool storage_of(ft_dtype dtype, flat_kind *kind) {
@@ -139,7 +122,7 @@ static ft_status keep_value(tflite_model *model, ft_tensor *spec, const payload 
         spec->value = graph_value_floats(model->graph, count, &floats);
         for (int64_t i = 0; spec->value != NULL && i < count; i++) {
             const uint8_t *at = data->bytes + (size_t)i * width;
-            floats[i] = width == 2 ? load_half(at, spec->dtype == FT_BFLOAT16) : flat_load_float(at, kind);
+            floats[i] = element_float(element_load(at, (unsigned)width), spec->dtype);
         }
     } else {
         int64_t *ints;
