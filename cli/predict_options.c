@@ -103,7 +103,7 @@ static const option_row rows[] = {
      PARSED_WHOLE_BY(parse_batches)},
     {"mode", "MODE", "infer or train (infer)", 0, PARSED_BY(option_mode, predict_options, mode),
      .choices = "infer train"},
-    {"dtype", "TYPE", "float32, float16, bfloat16, int8, ... (the usual type of the device)", 0,
+    {"dtype", "TYPE", "float32, float16, bfloat16, int8, ... (the type of the training)", 0,
      PARSED_BY(parse_dtype, predict_options, dtype), .choices = "float32 float16 bfloat16 float64 float8 int8"},
     {"runtime", "NAME",
      "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device)",

@@ -35,7 +35,7 @@ typedef struct ft_request {
     const ft_device *sheet; /* the data sheet of a device that is not bundled; NULL: `device` is looked up */
     int64_t batch;          /* 0: as exported; ignored where a bound graph is given, which has its batch */
     ft_mode mode;
-    ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: the usual type of the device; the result has the type that was used */
+    ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: the type of the training; the result has the type that was used */
     ft_optimizer optimizer; /* of training */
     const char *setting; /* "compile=yes;layout=nhwc", as in ft_record; missing keys have their defaults, unknown keys
                           are ignored */

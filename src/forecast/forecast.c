@@ -41,13 +41,6 @@ static ft_status find_device(forecast_context *c, const ft_request *given, ft_re
     return status != FT_OK ? status : ft_fail(error, FT_ERR_USAGE, "open the device file '%s' first", given->device);
 }
 
-ft_dtype job_usual_dtype(const ft_device *sheet) {
-    if (sheet == NULL) return FT_FLOAT32;
-    const char *kind = ft_device_kind(sheet), *runtime = ft_device_runtime(sheet);
-    if (strcmp(runtime, "vela") == 0) return FT_INT8;
-    return strcmp(kind, "gpu") == 0 && strncmp(runtime, "torch", 5) == 0 ? FT_FLOAT16 : FT_FLOAT32;
-}
-
 /* Copies a text of the request, which the result outlives. */
 static ft_status copy_text(forecast_job *job, const char **text, ft_error *error) {
     const char *given = *text != NULL ? *text : "";
@@ -62,8 +55,7 @@ ft_status job_resolve(forecast_job *job, const ft_request *given, ft_error *erro
     resolved->sheet = job->sheet;
     FT_TRY(copy_text(job, &resolved->device, error));
     FT_TRY(copy_text(job, &resolved->setting, error));
-    if (given->dtype == FT_DTYPE_UNKNOWN) resolved->dtype = job_usual_dtype(job->sheet);
-    return FT_OK;
+    return job_set_defaults(job, error);
 }
 
 static ft_status bind_request(forecast_job *job, ft_error *error) {

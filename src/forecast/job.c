@@ -55,25 +55,32 @@ static bool is_npu(const forecast_job *job) {
     return job->sheet != NULL && strcmp(ft_device_kind(job->sheet), "npu") == 0;
 }
 
-ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *choice, ft_error *error) {
+bool job_candidate(const forecast_job *job, const char *metric, uint32_t number, predictor_choice *choice) {
     const ft_predictor_set *set = job->context->set;
     const ft_request *request = &job->out->request;
+    assert(number < 2 * set->count);
+    bool by_sheet = number >= set->count;
+    const set_entry *entry = &set->entries[by_sheet ? number - set->count : number];
+    const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
+    if (p == NULL || !predictor_supports_mode(p, request->mode)) return false;
+    target_device target = predictor_target(p, predictor_device_index(p, request->device));
+    if ((target.index == FT_NONE) != by_sheet) return false;
+    if (by_sheet && (job->sheet == NULL || !predictor_reads_sheets(p))) return false;
+    if (by_sheet) target.sheet = job->sheet;
+    *choice = (predictor_choice){.entry = entry, .predictor = p, .target = target};
+    return true;
+}
+
+ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *choice, ft_error *error) {
     *choice = (predictor_choice){0};
     job->refusal = NULL;
     job->is_refused = false;
-    for (uint32_t i = 0; i < 2 * set->count && choice->entry == NULL; i++) {
-        bool by_sheet = i >= set->count;
-        if (by_sheet && job->is_refused) break;
-        const set_entry *entry = &set->entries[by_sheet ? i - set->count : i];
-        const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
-        if (p == NULL || !predictor_supports_mode(p, request->mode)) continue;
-        target_device target = predictor_target(p, predictor_device_index(p, request->device));
-        if ((target.index == FT_NONE) != by_sheet) continue;
-        if (by_sheet && (job->sheet == NULL || !predictor_reads_sheets(p))) continue;
-        if (by_sheet) target.sheet = job->sheet;
-        *choice = (predictor_choice){.entry = entry, .predictor = p, .target = target};
+    uint32_t count = job->context->set->count;
+    for (uint32_t i = 0; i < 2 * count && choice->entry == NULL; i++) {
+        if (i >= count && job->is_refused) break;
+        if (!job_candidate(job, metric, i, choice)) continue;
         FT_TRY(try_predictor(job, choice, error));
-        job->is_refused = choice->entry == NULL && !by_sheet && is_npu(job);
+        job->is_refused = choice->entry == NULL && i < count && is_npu(job);
     }
     assert((choice->entry == NULL) == (choice->predictor == NULL));
     return FT_OK;

@@ -3,6 +3,7 @@
  *   predictor_set.c  the predictor files that are open
  *   context.c        data that the requests about one model share
  *   job.c            one request: notes, and the choice of the predictor
+ *   defaults.c       what the request left open: type and setting
  *   time.c, memory.c the metrics
  *   curve.c          the metrics as functions of the batch, non-decreasing
  *   work.c           FLOPs and bytes of the parts of a time, and what bounds them */
@@ -81,6 +82,7 @@ typedef struct forecast_job {
     const ft_cost *cost;
     ft_result *out;
     ft_metric_result *metrics; /* out->metrics: JOB_MAX_METRICS of them, from the arena of the context */
+    const char *given_setting; /* before what it left open was decided */
     const char *notes[JOB_MAX_NOTES];
     const char *refusal; /* message of the last predictor that could not predict; NULL: none was tried */
     bool is_refused;     /* by the predictor of an NPU, which models its compiler: the model does not run there */
@@ -96,6 +98,8 @@ ft_status job_note(forecast_job *job, ft_error *error, const char *format, ...) 
 
 /* The type that a device is usually run with, and measured in: float16 by autocast on GPUs, int8 on NPUs. */
 ft_dtype job_usual_dtype(const ft_device *sheet);
+/* Decides what the request left open: the type, and the choices of the setting that the predictor distinguishes. */
+ft_status job_set_defaults(forecast_job *job, ft_error *error);
 
 /* The options of cost arithmetic that a request implies. */
 ft_cost_options job_cost_options(const forecast_job *job);
@@ -108,6 +112,9 @@ typedef struct predictor_choice {
     model_output output;
 } predictor_choice;
 
+/* The predictor of a metric that is tried as the number-th, of twice as many as the set has files; false: it is not one
+ * for this request. */
+bool job_candidate(const forecast_job *job, const char *metric, uint32_t number, predictor_choice *choice);
 /* Tries the predictors of a metric: those that were trained on the device first, then those that read data sheets. */
 ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *choice, ft_error *error);
 

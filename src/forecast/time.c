@@ -215,7 +215,7 @@ static void list_words(const char *words, char *list, size_t size) {
 /* A setting that the predictor ignores is most often a misspelling: the note prevents that it seems to have an effect.
  */
 static ft_status note_ignored_settings(forecast_job *job, const predictor_choice *choice, ft_error *error) {
-    const char *keys = predictor_family(choice->predictor)->setting_keys, *setting = job->out->request.setting;
+    const char *keys = predictor_family(choice->predictor)->setting_keys, *setting = job->given_setting;
     for (const char *at = setting; keys != NULL && *at != '\0';) {
         size_t length = strcspn(at, ";"), key = strcspn(at, "=;");
         if (!text_has_word(keys, at, key)) {

@@ -245,7 +245,8 @@ static void intervals_widen_beyond_the_training_data(void **state) {
     o = predict_gpu(&d, "layout=nhwc", FT_INFER, 256);
     assert_true(is_near(o.output.spread, 0.02 + APART + 0.1));
     assert_int_equal(o.output.provenance, FT_EXTRAPOLATED);
-    assert_non_null(strstr(o.reason, "this setting was not measured"));
+    assert_string_equal(o.reason, "layout=nhwc was not measured on this device, but layout=nchw; the nearest measured "
+                                  "setting is used");
     assert_true(is_near(o.output.value, 2 * 3 * (4 + 2 * 256)));
     assert_true(o.flags[0] == 0 && o.flags[1] == 1 && o.flags[2] == 1);
     made_close(&d);
@@ -269,8 +270,28 @@ static void widths_are_those_of_held_out_architectures(void **state) {
     made_close(&d);
 }
 
+/* A CPU was measured compiled only: the time of a request that does not ask for it is that of compile=no, two kernels
+ * instead of one, and it is assumed. */
+static void open_compile_means_no(void **state) {
+    (void)state;
+    made d;
+    made_open(&d);
+    const target_device cpu = {.index = CPU};
+    outcome open = predict(&d, &cpu, &(ft_request){.setting = "amp=no"}, 1);
+    outcome eager = predict(&d, &cpu, &(ft_request){.setting = "compile=no"}, 1);
+    outcome compiled = predict(&d, &cpu, &(ft_request){.setting = "compile=yes"}, 1);
+    assert_true(open.output.value == eager.output.value && is_near(open.output.value, 2 * compiled.output.value));
+    assert_true(open.flags[0] == 0 && compiled.flags[0] == 1);
+    assert_int_equal(open.output.provenance, FT_EXTRAPOLATED);
+    assert_int_equal(compiled.output.provenance, FT_LEARNED);
+    assert_string_equal(open.reason,
+                        "compile=no was not measured on this device, but compile=yes; the nearest measured "
+                        "setting is used");
+    made_close(&d);
+}
+
 /* Plain 16 bits move half of the bytes, and are no assumption. */
-static void open_choices_are_those_of_the_measurement(void **state) {
+static void plain_16_bits_are_no_assumption(void **state) {
     (void)state;
     made d;
     made_open(&d);
@@ -366,20 +387,21 @@ static void large_batches_on_cpus_are_extrapolated(void **state) {
     made d;
     made_open(&d);
     const target_device cpu = {.index = CPU};
-    outcome o = predict(&d, &cpu, &(ft_request){0}, 1);
+    const ft_request compiled = {.setting = "compile=yes"};
+    outcome o = predict(&d, &cpu, &compiled, 1);
     assert_true(is_near(o.output.value, 0.4 + 20));
     assert_int_equal(o.output.provenance, FT_LEARNED);
     assert_true(is_near(o.output.spread, 0.02) && o.flags[0] == 1 && o.flags[3] == 1);
-    o = predict(&d, &cpu, &(ft_request){0}, 3);
+    o = predict(&d, &cpu, &compiled, 3);
     assert_int_equal(o.output.provenance, FT_LEARNED);
-    o = predict(&d, &cpu, &(ft_request){0}, 4);
+    o = predict(&d, &cpu, &compiled, 4);
     assert_true(is_near(o.output.value, 0.4 + 80));
     assert_int_equal(o.output.provenance, FT_EXTRAPOLATED);
     assert_string_equal(o.reason, "batch 4 was not measured on this device; it is extrapolated from smaller ones");
     assert_true(is_near(o.output.spread, 0.02 + 0.1));
     d.settings[CPU].typical_batch = 2;
-    assert_int_equal(predict(&d, &cpu, &(ft_request){0}, 7).output.provenance, FT_LEARNED);
-    assert_int_equal(predict(&d, &cpu, &(ft_request){0}, 8).output.provenance, FT_EXTRAPOLATED);
+    assert_int_equal(predict(&d, &cpu, &compiled, 7).output.provenance, FT_LEARNED);
+    assert_int_equal(predict(&d, &cpu, &compiled, 8).output.provenance, FT_EXTRAPOLATED);
     made_close(&d);
 }
 
@@ -418,7 +440,8 @@ static void other_cpus_have_the_costs_of_their_group(void **state) {
     for (uint32_t j = 0; j < MEMBERS; j++) set_costs(&d, TORCH_CPU, j, CPU_GROUP, 5);
     ft_device *other = NULL;
     assert_int_equal(device_parse(text, strlen(text), "other.json", &other, NULL), FT_OK);
-    outcome o = predict(&d, &(target_device){.index = FT_NONE, .sheet = other}, &(ft_request){0}, 1);
+    const ft_request compiled = {.setting = "compile=yes"};
+    outcome o = predict(&d, &(target_device){.index = FT_NONE, .sheet = other}, &compiled, 1);
     assert_true(is_near(o.output.value, 5 * (0.4 + 40)));
     ft_device_free(other);
     made_close(&d);
@@ -456,7 +479,8 @@ int main(void) {
                                        cmocka_unit_test(multipliers_are_bounded_mixes_of_the_basis),
                                        cmocka_unit_test(intervals_widen_beyond_the_training_data),
                                        cmocka_unit_test(widths_are_those_of_held_out_architectures),
-                                       cmocka_unit_test(open_choices_are_those_of_the_measurement),
+                                       cmocka_unit_test(open_compile_means_no),
+                                       cmocka_unit_test(plain_16_bits_are_no_assumption),
                                        cmocka_unit_test(training_takes_three_times_inference),
                                        cmocka_unit_test(small_batches_wait_for_launches),
                                        cmocka_unit_test(launches_take_no_longer_than_a_measured_step),

@@ -25,8 +25,11 @@ static void settings_are_read(void **state) {
     assert_int_equal(c.is_nhwc, TORCH_YES);
     assert_int_equal(c.version, 113);
     assert_int_equal(c.mode, FT_TRAIN);
+    /* Open choices have the defaults of PyTorch. */
     c = parsed(NULL, FT_INFER, FT_FLOAT32, 0);
-    assert_true(c.is_mixed == TORCH_OPEN && c.is_compiled == TORCH_OPEN && c.is_nhwc == TORCH_OPEN && c.version == 0);
+    assert_true(c.is_mixed == TORCH_NO && c.is_compiled == TORCH_NO && c.is_nhwc == TORCH_NO && c.version == 0);
+    assert_int_equal(parsed("", FT_INFER, FT_BFLOAT16, 0).is_mixed, TORCH_YES);
+    assert_int_equal(parsed("", FT_INFER, FT_DTYPE_UNKNOWN, 0).is_mixed, TORCH_OPEN);
 }
 
 static void wrong_settings_are_refused(void **state) {
@@ -64,6 +67,7 @@ enum {
     OLD_GPU_TRAIN,
     NEW_GPU,
     NEW_GPU_COMPILED,
+    NEW_GPU_PLAIN_COMPILED,
     CPU_FLOAT32,
     SETTINGS
 };
@@ -77,6 +81,7 @@ static torch_match nearest(const torch_setting *requested, const torch_sheet *sh
     settings[OLD_GPU_TRAIN] = parsed("amp=yes;compile=no;layout=nchw;torch=1.12.0", FT_TRAIN, FT_FLOAT16, 0);
     settings[NEW_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
     settings[NEW_GPU_COMPILED] = parsed("amp=yes;compile=yes;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
+    settings[NEW_GPU_PLAIN_COMPILED] = parsed("amp=no;compile=yes;layout=nchw;torch=2.9.1", FT_INFER, FT_BFLOAT16, 1);
     settings[CPU_FLOAT32] = parsed("amp=no;compile=yes;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT32, 2);
     return torch_setting_nearest(settings, sheets, SETTINGS, requested, sheet);
 }
@@ -104,7 +109,12 @@ static void the_nearest_is_found(void **state) {
     expect("", FT_INFER, FT_FLOAT32, 1, NEW_GPU, true);
     expect("", FT_INFER, FT_FLOAT16, FT_NONE, NEW_GPU, false);
     expect("", FT_INFER, FT_BFLOAT16, FT_NONE, NEW_GPU, false);
-    expect("", FT_INFER, FT_FLOAT32, 2, CPU_FLOAT32, false);
+    expect("compile=yes", FT_INFER, FT_FLOAT32, 2, CPU_FLOAT32, false);
+    expect("", FT_INFER, FT_FLOAT32, 2, CPU_FLOAT32, true);
+    /* Plain 16 bits were measured compiled only, but nothing asks for that here. */
+    expect("amp=no", FT_INFER, FT_FLOAT16, 1, NEW_GPU, false);
+    expect("amp=no", FT_INFER, FT_BFLOAT16, 1, NEW_GPU, false);
+    expect("amp=no;compile=yes", FT_INFER, FT_BFLOAT16, 1, NEW_GPU_PLAIN_COMPILED, false);
 }
 
 static void saved_settings_and_sheets_are_loaded(void **state) {

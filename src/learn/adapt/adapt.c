@@ -11,6 +11,7 @@
 #include "base/outfile.h"
 #include "learn/adapt/adapt_fit.h"
 #include "learn/score/metrics.h"
+#include "predictor/core/family_common.h"
 
 /* The memory of an adaptation. */
 typedef struct owner {
@@ -35,6 +36,8 @@ typedef struct job {
     /* Of the new predictor: known devices first, then new ones. */
     const char **devices;
     const adjustment **adjustments; /* metric_count x device_count */
+    ft_dtype *usual_dtypes;         /* per device */
+    uint32_t dtypes;
     uint32_t device_count, known_count;
     json_t *header; /* of the old one */
     json_t *calibration, *accuracy, *adapted;
@@ -119,6 +122,24 @@ static ft_status join_adjustments(job *j) {
     const adjustment **own = j->adjustments + (size_t)predictor_output(j->from) * j->device_count;
     for (uint32_t d = 0; d < j->rows.device_count; d++)
         own[find_device(j, name_of(j, d))] = j->tuned == NULL ? j->results[d].adjusted : NULL;
+    return FT_OK;
+}
+
+/* The types of the measurements, on the devices that are adapted; on others those that the predictor was trained on. */
+static ft_status join_dtypes(job *j) {
+    const ft_record *records = ft_dataset_records(j->data);
+    ft_dtype *measured;
+    const fit_rows rows = {.items = j->rows.learned, .count = j->rows.learned_count};
+    FT_TRY(usual_dtypes_find(records, rows, j->rows.device_count, &measured, &j->owner->memory, j->error));
+    j->usual_dtypes = ARENA_ARRAY(&j->owner->memory, ft_dtype, (size_t)j->device_count + 1);
+    if (j->usual_dtypes == NULL) return FT_NOMEM(j->error);
+    for (uint32_t k = j->metric_count; k-- > 0;)
+        for (uint32_t i = 0; i < ft_predictor_device_count(j->metrics[k]); i++)
+            j->usual_dtypes[find_device(j, ft_predictor_device(j->metrics[k], i))] =
+                predictor_usual_dtype(j->metrics[k], i);
+    for (uint32_t d = 0; d < j->rows.device_count; d++) j->usual_dtypes[find_device(j, name_of(j, d))] = measured[d];
+    j->dtypes = j->from->about.dtypes;
+    for (uint32_t i = 0; j->dtypes != 0 && i < rows.count; i++) j->dtypes |= 1U << records[rows.items[i].record].dtype;
     return FT_OK;
 }
 
@@ -215,6 +236,8 @@ static ft_status encode(job *j) {
         .other_count = j->metric_count - 1,
         .devices = j->devices,
         .device_count = j->device_count,
+        .dtypes = j->dtypes,
+        .usual_dtypes = j->usual_dtypes,
         .dataset_hash = json_string_value(json_object_get(trained, "dataset")),
         .split_spec = json_string_value(json_object_get(trained, "split")),
         .split_hash = json_string_value(json_object_get(trained, "split_hash")),
@@ -345,6 +368,7 @@ static ft_status run(job *j, const ft_predictor *chain, const char *path) {
     FT_TRY(fit(j));
     FT_TRY(join_devices(j));
     FT_TRY(join_adjustments(j));
+    FT_TRY(join_dtypes(j));
     FT_TRY(join_calibration(j));
     FT_TRY(describe(j));
     FT_TRY(encode(j));

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "predictor/core/family_common.h"
 
 /* A row takes some tens of bytes: enough for more records than a data set may have. */
 static const uint64_t MEMORY_LIMIT = (uint64_t)16 << 30;
@@ -195,11 +196,11 @@ static ft_status find_modes(maker *m) {
     return FT_OK;
 }
 
-static uint32_t dtypes_of(const maker *m) {
-    const fit_rows *train = &m->out->set.train;
-    uint32_t dtypes = 0;
-    for (uint32_t i = 0; i < train->count; i++) dtypes |= 1U << m->records[train->items[i].record].dtype;
-    return dtypes;
+static ft_status find_dtypes(const maker *m) {
+    fitset *out = m->out;
+    const fit_rows *train = &out->set.train;
+    for (uint32_t i = 0; i < train->count; i++) out->dtypes |= 1U << m->records[train->items[i].record].dtype;
+    return usual_dtypes_find(m->records, *train, out->set.device_count, &out->usual, &out->memory, m->error);
 }
 
 static ft_status make(maker *m) {
@@ -208,7 +209,7 @@ static ft_status make(maker *m) {
     FT_TRY(find_devices(m));
     FT_TRY(select_rows(m, FT_PART_TRAIN, NULL, NULL, &out->set.train));
     FT_TRY(find_modes(m));
-    out->dtypes = dtypes_of(m);
+    FT_TRY(find_dtypes(m));
     FT_TRY(select_valid(m));
     for (uint32_t i = 0; i < m->count; i++)
         out->test_count += is_in(m, i, FT_PART_TEST) && fitset_device(&out->set, m->records[i].device) != FT_NONE;

@@ -16,6 +16,7 @@ typedef struct fitset {
     uint32_t test_count;   /* rows of the test part on devices of the training part */
     uint32_t modes;        /* bits 1 << ft_mode of the training rows that have the metric */
     uint32_t dtypes;       /* bits 1 << ft_dtype of the training rows */
+    ft_dtype *usual;       /* per device: the type of most of its training rows */
     uint32_t *other_modes; /* as modes, for each of set.others */
     arena memory;
 } fitset;

@@ -50,6 +50,7 @@ static ft_status encode(maker *m) {
                                          .devices = f->rows->set.devices,
                                          .device_count = f->rows->set.device_count,
                                          .dtypes = f->rows->dtypes,
+                                         .usual_dtypes = f->rows->usual,
                                          .dataset_hash = ft_dataset_hash(f->rows->set.data),
                                          .split_spec = f->split->spec,
                                          .split_hash = f->split->hash,

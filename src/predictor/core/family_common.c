@@ -57,6 +57,26 @@ ft_status fit_set_check(const fit_set *set, ft_error *error) {
     return FT_OK;
 }
 
+ft_status usual_dtypes_find(const ft_record *records, fit_rows rows, uint32_t device_count, ft_dtype **usual,
+                            arena *memory, ft_error *error) {
+    static const uint32_t TYPES = 32;
+    uint32_t *counts = ARENA_ARRAY(memory, uint32_t, (size_t)device_count * TYPES + 1);
+    *usual = ARENA_ARRAY(memory, ft_dtype, (size_t)device_count + 1);
+    if (counts == NULL || *usual == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        uint32_t type = records[rows.items[i].record].dtype;
+        assert(rows.items[i].device < device_count && type < TYPES);
+        counts[rows.items[i].device * TYPES + type]++;
+    }
+    for (uint32_t d = 0; d < device_count; d++) {
+        const uint32_t *own = counts + (size_t)d * TYPES;
+        (*usual)[d] = FT_DTYPE_UNKNOWN;
+        for (uint32_t t = 0; t < TYPES; t++)
+            if (own[t] > own[(*usual)[d]]) (*usual)[d] = (ft_dtype)t;
+    }
+    return FT_OK;
+}
+
 ft_status params_check_empty(const json_t *params, ft_error *error) {
     if (json_object_size(params) == 0) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "has parameters, but none are expected");

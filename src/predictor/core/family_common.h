@@ -36,6 +36,9 @@ void part_sum_end(part_sum *parts, double start, model_output *out);
 
 /* Every device must have training rows. */
 ft_status fit_set_check(const fit_set *set, ft_error *error);
+/* Per device, the type that most rows have; FT_DTYPE_UNKNOWN for a device without rows. */
+ft_status usual_dtypes_find(const ft_record *records, fit_rows rows, uint32_t device_count, ft_dtype **usual,
+                            arena *memory, ft_error *error);
 /* For families that store everything in the block. */
 ft_status params_check_empty(const json_t *params, ft_error *error);
 /* For blocks of unit costs. */

@@ -38,6 +38,15 @@ static json_t *make_dtypes(const predictor_description *d) {
     return list;
 }
 
+/* {"rtx-3090": "float16", ...} of the devices where it is known. */
+static json_t *make_usual_dtypes(const predictor_description *d) {
+    json_t *object = json_object();
+    for (uint32_t i = 0; i < d->device_count; i++)
+        if (d->usual_dtypes[i] != FT_DTYPE_UNKNOWN)
+            object = json_with(object, d->devices[i], json_string(ft_dtype_name(d->usual_dtypes[i])));
+    return object;
+}
+
 static json_t *make_training(const predictor_description *d) {
     return json_pack("{s:s?, s:s?, s:I, s:s?, s:I}", "dataset", d->dataset_hash, "split", d->split_spec, "seed",
                      (json_int_t)d->seed, "split_hash", d->split_hash, "records", (json_int_t)d->records);
@@ -97,6 +106,7 @@ ft_status metadata_make(const predictor_description *d, const family *f, const j
     made = json_with(made, "trained_on", make_training(d));
     made = json_with(made, "params", json_incref((json_t *)params));
     if (d->dtypes != 0) made = json_with(made, "dtypes", make_dtypes(d));
+    if (d->usual_dtypes != NULL) made = json_with(made, "usual_dtypes", make_usual_dtypes(d));
     if (d->other_count > 0) made = json_with(made, "also", make_others(d));
     if (d->accuracy != NULL) made = json_with(made, "accuracy", json_incref((json_t *)d->accuracy));
     if (d->adapted != NULL) made = json_with(made, "adapted", make_adapted(d));
@@ -256,6 +266,24 @@ static ft_status parse_adapted(const json_t *value, metadata *m, ft_error *error
     return FT_OK;
 }
 
+static ft_status parse_usual_dtypes(const json_t *value, arena *memory, metadata *m, ft_error *error) {
+    m->usual_dtypes = ARENA_ARRAY(memory, ft_dtype, m->device_count);
+    if (m->usual_dtypes == NULL) return FT_NOMEM(error);
+    if (value != NULL && !json_is_object(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        const json_t *item = json_object_get(value, m->devices[i]);
+        const char *text;
+        m->usual_dtypes[i] = FT_DTYPE_UNKNOWN;
+        if (item == NULL) continue;
+        FT_TRY(json_read_string(item, &text, error));
+        uint32_t index = dtype_index(text);
+        if (index == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is not a type", text);
+        m->usual_dtypes[i] = (ft_dtype)index;
+    }
+    return FT_OK;
+}
+
 static ft_status parse_key(const json_t *root, const char *key, arena *memory, metadata *m, ft_error *error) {
     const json_t *value = json_object_get(root, key);
     if (strcmp(key, "format") == 0) return check_format(value, error);
@@ -263,6 +291,7 @@ static ft_status parse_key(const json_t *root, const char *key, arena *memory, m
     if (strcmp(key, "schema") == 0) return check_schema(value, m, error);
     if (strcmp(key, "devices") == 0) return parse_devices(value, memory, m, error);
     if (strcmp(key, "dtypes") == 0) return parse_names(value, dtype_index, "type", &m->dtypes, error);
+    if (strcmp(key, "usual_dtypes") == 0) return parse_usual_dtypes(value, memory, m, error);
     if (strcmp(key, "adapted") == 0) return value != NULL ? parse_adapted(value, m, error) : FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
@@ -272,7 +301,8 @@ static ft_status parse_key(const json_t *root, const char *key, arena *memory, m
 
 ft_status metadata_parse(const json_t *root, arena *memory, metadata *m, ft_error *error) {
     /* In this order: parsing a key uses those before it. */
-    static const char *const keys[] = {"format", "family", "schema", "devices", "dtypes", "adapted", "params"};
+    static const char *const keys[] = {"format", "family",       "schema",  "devices",
+                                       "dtypes", "usual_dtypes", "adapted", "params"};
     metadata made = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         ft_status status = parse_key(root, keys[i], memory, &made, error);

@@ -115,6 +115,15 @@ bool predictor_trained_on_dtype(const ft_predictor *predictor, ft_dtype dtype, f
     return h->dtypes != 0 ? (h->dtypes & 1U << dtype) != 0 : dtype == usual;
 }
 
+ft_dtype predictor_usual_dtype(const ft_predictor *predictor, uint32_t device) {
+    const metadata *h = &predictor->about;
+    assert(device == FT_NONE || device < h->device_count);
+    ft_dtype usual = device != FT_NONE ? h->usual_dtypes[device] : FT_DTYPE_UNKNOWN;
+    if (usual != FT_DTYPE_UNKNOWN || h->dtypes == 0 || (h->dtypes & (h->dtypes - 1)) != 0) return usual;
+    while ((h->dtypes & 1U << usual) == 0) usual++;
+    return usual;
+}
+
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device) {
     uint32_t found = metadata_find_device(&predictor->about, device);
     const char *canonical = found == FT_NONE ? ft_device_canonical(device) : NULL;

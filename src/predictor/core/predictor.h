@@ -29,6 +29,8 @@ typedef struct predictor_description {
     const char *const *devices; /* as passed to fit */
     uint32_t device_count;
     uint32_t dtypes; /* bits 1 << ft_dtype: those in training; 0: not known */
+    /* Per device the type of most of its training records; FT_DTYPE_UNKNOWN: not known. NULL: of no device. */
+    const ft_dtype *usual_dtypes;
     /* The training data; texts may be NULL. */
     const char *dataset_hash, *split_spec, *split_hash;
     uint64_t seed, records;
@@ -69,6 +71,7 @@ typedef struct metadata {
     const char **devices;
     uint32_t device_count;
     uint32_t dtypes;           /* as in predictor_description */
+    ft_dtype *usual_dtypes;    /* per device, as there */
     uint32_t known_count;      /* of the devices, the first: those that the model was trained on */
     const json_t *adjustments; /* a list inside `root`; NULL: not adapted */
     const json_t *params;      /* inside `root` */
@@ -126,6 +129,9 @@ bool predictor_supports_mode(const ft_predictor *predictor, ft_mode mode);
 /* Whether intervals hold for a data type: it was in training, or the family itself widens them for new types. A file
  * without types was trained on `usual`. */
 bool predictor_trained_on_dtype(const ft_predictor *predictor, ft_dtype dtype, ft_dtype usual);
+/* The type that it was trained on for a device, mostly; FT_DTYPE_UNKNOWN: on several, or its file does not say.
+ * FT_NONE: any device. */
+ft_dtype predictor_usual_dtype(const ft_predictor *predictor, uint32_t device);
 /* The 0.9 quantile of |log(measured / value)| / spread; NaN: not calibrated. FT_NONE: the largest of all devices. */
 double predictor_q90(const ft_predictor *predictor, uint32_t device);
 /* A device by its index. */

@@ -114,7 +114,7 @@ static ft_status resolve_request(const torch_model *m, const model_view *s, cons
         known->device == r->requested.device ? r->match.setting : m->setting_count + m->groups[r->match.setting];
     if (r->requested.dtype == FT_DTYPE_UNKNOWN) r->requested.dtype = known->dtype;
     if (r->requested.is_mixed == TORCH_OPEN) r->requested.is_mixed = known->is_mixed;
-    if (r->requested.is_compiled == TORCH_OPEN) r->requested.is_compiled = known->is_compiled;
+    assert(r->requested.is_compiled != TORCH_OPEN && r->requested.is_nhwc != TORCH_OPEN);
     r->batch = (double)ft_graph_batch(s->bound);
     return FT_OK;
 }
@@ -284,7 +284,9 @@ static ft_status set_provenance(const torch_model *m, const resolved_request *r,
         snprintf(text, sizeof text, "batch %g was not measured on this device; it is extrapolated from smaller ones",
                  r->batch);
     } else if (r->match.is_assumed) {
-        snprintf(text, sizeof text, "this setting was not measured on this device; the nearest measured one is used");
+        char difference[TORCH_DIFFERENCE_SIZE];
+        torch_setting_difference(measured_setting(m, r), &r->requested, difference);
+        snprintf(text, sizeof text, "%s; the nearest measured setting is used", difference);
     }
     if (text[0] == '\0') return FT_OK;
     out->reason = arena_string(memory, text, strlen(text));

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +62,16 @@ ft_status torch_setting_parse(const char *text, ft_mode mode, ft_dtype dtype, to
         FT_TRY(parse_pair(at, length, &made, error));
         at += length + (at[length] == ';');
     }
+    torch_setting_complete(&made);
     *setting = made;
     return FT_OK;
+}
+
+void torch_setting_complete(torch_setting *s) {
+    if (s->is_compiled == TORCH_OPEN) s->is_compiled = TORCH_NO;
+    if (s->is_nhwc == TORCH_OPEN) s->is_nhwc = TORCH_NO;
+    if (s->is_mixed != TORCH_OPEN || s->dtype == FT_DTYPE_UNKNOWN) return;
+    s->is_mixed = s->dtype == FT_FLOAT16 || s->dtype == FT_BFLOAT16 ? TORCH_YES : TORCH_NO;
 }
 
 bool torch_setting_equal(const torch_setting *a, const torch_setting *b) {
@@ -160,12 +169,8 @@ static double sheet_distance(const torch_sheet *a, const torch_sheet *b) {
     return fabs(log(a->peak16 / b->peak16)) + fabs(log(a->peak32 / b->peak32)) + fabs(log(a->bandwidth / b->bandwidth));
 }
 
-/* An open choice means no, PyTorch's default; but a device may have been measured with yes only. */
 static double choice_distance(torch_choice known, torch_choice requested, double far, bool *is_assumed) {
-    static const double OPEN = 0.2;
-    bool is_yes = known == TORCH_YES;
-    if (requested == TORCH_OPEN) return is_yes ? OPEN * far : 0;
-    if (is_yes == (requested == TORCH_YES)) return 0;
+    if ((known == TORCH_YES) == (requested == TORCH_YES)) return 0;
     *is_assumed = true;
     return far;
 }
@@ -200,8 +205,7 @@ static double distance(const torch_setting *known, const torch_sheet *known_shee
     sum += choice_distance(known->is_compiled, requested->is_compiled, FAR_COMPILE, is_assumed);
     sum += choice_distance(known->is_nhwc, requested->is_nhwc, FAR_LAYOUT, is_assumed);
     bool is_amp_assumed = false; /* plain 16 bits from autocast is no assumption: the rows differ */
-    torch_choice mixed =
-        requested->is_mixed != TORCH_OPEN || requested->dtype == FT_FLOAT32 ? requested->is_mixed : TORCH_YES;
+    torch_choice mixed = requested->is_mixed != TORCH_OPEN ? requested->is_mixed : TORCH_YES; /* open: with the type */
     sum += choice_distance(known->is_mixed, mixed, FAR_MIXED, &is_amp_assumed);
     return sum + version_distance(known->version, requested->version, is_assumed);
 }
@@ -217,6 +221,36 @@ torch_match torch_setting_nearest(const torch_setting *settings, const torch_she
         best = (torch_match){.setting = i, .distance = far, .is_assumed = is_assumed};
     }
     return best;
+}
+
+/* "2.4", or "unknown" for measurements without a version. */
+static void version_text(int32_t version, char text[static 32]) {
+    if (version < 100)
+        snprintf(text, 32, "torch=unknown");
+    else
+        snprintf(text, 32, "torch=%d.%d", version / 100, version % 100);
+}
+
+void torch_setting_difference(const torch_setting *known, const torch_setting *requested,
+                              char text[static TORCH_DIFFERENCE_SIZE]) {
+    static const char *const mode[] = {"inference", "training"}, *const compile[] = {"compile=no", "compile=yes"},
+                             *const layout[] = {"layout=nchw", "layout=nhwc"};
+    const torch_setting *const both[] = {known, requested};
+    char words[2][32];
+    for (uint32_t i = 0; i < 2; i++) {
+        const torch_setting *s = both[i];
+        if (known->mode != requested->mode)
+            snprintf(words[i], sizeof words[i], "%s", mode[s->mode == FT_TRAIN]);
+        else if (known->dtype != requested->dtype)
+            snprintf(words[i], sizeof words[i], "%s", ft_dtype_name(s->dtype));
+        else if ((known->is_compiled == TORCH_YES) != (requested->is_compiled == TORCH_YES))
+            snprintf(words[i], sizeof words[i], "%s", compile[s->is_compiled == TORCH_YES]);
+        else if ((known->is_nhwc == TORCH_YES) != (requested->is_nhwc == TORCH_YES))
+            snprintf(words[i], sizeof words[i], "%s", layout[s->is_nhwc == TORCH_YES]);
+        else
+            version_text(s->version, words[i]);
+    }
+    snprintf(text, TORCH_DIFFERENCE_SIZE, "%s was not measured on this device, but %s", words[1], words[0]);
 }
 
 /* --- Saving and loading -------------------------------------------------------------------------------------- */

@@ -25,8 +25,11 @@ typedef struct torch_setting {
 } torch_setting;
 
 /* Parses the setting of a record or a request ("amp=yes;compile=no;layout=nchw;torch=2.4.0"). Other keys are ignored;
- * an invalid value is FT_ERR_USAGE. */
+ * an invalid value is FT_ERR_USAGE. Choices that it leaves open have their defaults. */
 ft_status torch_setting_parse(const char *text, ft_mode mode, ft_dtype dtype, torch_setting *setting, ft_error *error);
+/* Gives open choices the defaults of PyTorch: not compiled, nchw, and autocast for types of 16 bits; whether there is
+ * autocast stays open as long as the type is. */
+void torch_setting_complete(torch_setting *setting);
 /* Whether settings belong to one group: the same mode, type, compilation and layout, and both before or after version
  * 2; the device may differ. */
 bool torch_setting_same_group(const torch_setting *a, const torch_setting *b);
@@ -68,6 +71,12 @@ typedef struct torch_match {
 
 torch_match torch_setting_nearest(const torch_setting *settings, const torch_sheet *sheets, uint32_t count,
                                   const torch_setting *requested, const torch_sheet *sheet);
+
+/* The first difference that makes a match assumed, as a clause: "compile=yes was not measured on this device, but
+ * compile=no". */
+enum { TORCH_DIFFERENCE_SIZE = 112 };
+void torch_setting_difference(const torch_setting *known, const torch_setting *requested,
+                              char text[static TORCH_DIFFERENCE_SIZE]);
 
 json_t *torch_setting_save(const torch_setting *c); /* NULL when out of memory */
 ft_status torch_setting_load(const json_t *list, uint32_t device_count, torch_setting *c, ft_error *error);
