@@ -22,6 +22,7 @@
 #include "data/import.h"
 #include "data/records.h"
 #include "foretell/device.h"
+#include "graph/graph.h"
 
 enum {
     NPU_FILE,
@@ -161,7 +162,10 @@ static ft_status find_key(const npu_import *t, const ft_graph *graph, char key[s
     for (uint32_t i = 0; i < ft_graph_input_count(graph); i++) {
         const ft_tensor *input = &ft_graph_tensors(graph)[ft_graph_inputs(graph)[i]];
         buf_format(&text, "\n");
-        for (int32_t k = 0; k < input->rank; k++) buf_format(&text, "%" PRId64 ",", input->dims[k]);
+        for (int32_t k = 0; k < input->rank; k++) {
+            int64_t exported = graph_exported_size(graph, input->dims[k]);
+            buf_format(&text, "%" PRId64 ",", exported > 0 ? exported : input->dims[k]);
+        }
     }
     ft_status status = text.failed ? FT_NOMEM(t->job->error) : FT_OK;
     if (status == FT_OK) {

@@ -138,9 +138,11 @@ static uint64_t symbol_number(packer *p, int64_t dim) {
     return *number;
 }
 
-/* Sizes are even, symbols odd; 1 is an unknown dimension. */
+/* Sizes are even, symbols odd; 1 is an unknown dimension. A symbol with a size in the file is stored as that. */
 static uint64_t dim_code(packer *p, int64_t dim) {
     if (dim >= 0) return (uint64_t)dim << 1;
+    int64_t exported = graph_exported_size(p->graph, dim);
+    if (exported > 0) return (uint64_t)exported << 1;
     return dim == FT_DIM_UNKNOWN ? 1 : (symbol_number(p, dim) + 1) << 1 | 1;
 }
 

@@ -181,7 +181,8 @@ static ft_status bind_batch(binder *b, int64_t batch) {
     int64_t first = b->batch_input != FT_NONE ? g->tensors[b->batch_input].dims[b->batch_axis] : 1;
     if (first < 0 && first != FT_DIM_UNKNOWN && b->symbols[-1 - first] >= 0) first = b->symbols[-1 - first];
     if (first < 0) {
-        int64_t value = batch > 0 ? batch : 1;
+        int64_t exported = graph_exported_size(b->source, first);
+        int64_t value = batch > 0 ? batch : exported > 0 ? exported : 1;
         if (first != FT_DIM_UNKNOWN) FT_TRY(set_symbol(b, first, value, "batch"));
         for (uint32_t i = 0; i < g->inputs.count; i++) {
             ft_tensor *t = &g->tensors[g->inputs.items[i]];
@@ -304,6 +305,14 @@ static ft_status check_inputs(const binder *b, bool may_be_open) {
     return FT_OK;
 }
 
+/* Symbols that are not bound have the size of the file, where it has one. */
+static void keep_exported_sizes(binder *b) {
+    for (uint32_t i = 0; i < b->source->symbol_count; i++) {
+        int64_t size = graph_exported_size(b->source, -1 - (int64_t)i);
+        if (b->symbols[i] < 0 && size > 0) b->symbols[i] = size;
+    }
+}
+
 static ft_status bind_inputs(binder *b, const ft_binding *binding) {
     static const ft_binding as_exported;
     if (binding == NULL) binding = &as_exported;
@@ -313,6 +322,7 @@ static ft_status bind_inputs(binder *b, const ft_binding *binding) {
     FT_TRY(bind_shapes(b, binding));
     find_batch_input(b);
     FT_TRY(bind_batch(b, binding->batch));
+    keep_exported_sizes(b);
     for (uint32_t i = 0; i < b->bound->inputs.count; i++) substitute(b, &b->bound->tensors[b->bound->inputs.items[i]]);
     if (binding->open_size != 0) close_dims(b, binding->open_size);
     for (uint32_t i = 0; i < b->bound->tensor_count; i++) {
@@ -423,6 +433,24 @@ static ft_status infer_all(binder *b) {
     return FT_OK;
 }
 
+/* A size of 0 is one that models have (a cache that is still empty), unless it leaves nothing to compute. */
+static ft_status check_empty(const binder *b, const ft_binding *binding) {
+    const ft_shape_binding *empty = NULL;
+    for (uint32_t i = 0; binding != NULL && i < binding->shape_count && empty == NULL; i++) {
+        const ft_shape_binding *shape = &binding->shapes[i];
+        for (int32_t k = 0; k < shape->rank; k++)
+            if (shape->dims[k] == 0) empty = shape;
+    }
+    for (uint32_t i = 0; empty != NULL && i < b->bound->outputs.count; i++) {
+        const ft_tensor *t = &b->bound->tensors[b->bound->outputs.items[i]];
+        if (shape_is_known(t) && shape_elems(t->dims, t->rank) > 0) continue;
+        return ft_fail(b->error, FT_ERR_USAGE,
+                       "'%.60s' has a size of 0, which leaves the output '%.60s' empty: sizes must be at least 1",
+                       empty->name, t->name);
+    }
+    return FT_OK;
+}
+
 /* Enclosing loops have smaller indexes, so one pass multiplies the trip counts of nested loops. */
 static void count_loops(ft_graph *g) {
     for (uint32_t i = 1; i < g->loop_count; i++) {
@@ -469,6 +497,7 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     ft_status status = allocate_symbols(&b);
     if (status == FT_OK) status = bind_inputs(&b, binding);
     if (status == FT_OK) status = infer_all(&b);
+    if (status == FT_OK) status = check_empty(&b, binding);
     if (status != FT_OK) {
         ft_graph_free(g);
         return status;

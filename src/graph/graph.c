@@ -188,6 +188,19 @@ ft_status graph_symbol(ft_graph *graph, const char *name, int64_t *dim, ft_error
     return FT_OK;
 }
 
+ft_status graph_set_exported_size(ft_graph *graph, int64_t dim, int64_t size, ft_error *error) {
+    assert(dim < 0 && -1 - dim < (int64_t)graph->symbol_count && size > 0);
+    if (graph->exported_sizes == NULL) graph->exported_sizes = ARENA_ARRAY(&graph->memory, int64_t, GRAPH_MAX_SYMBOLS);
+    if (graph->exported_sizes == NULL) return FT_NOMEM(error);
+    graph->exported_sizes[-1 - dim] = size;
+    return FT_OK;
+}
+
+int64_t graph_exported_size(const ft_graph *graph, int64_t dim) {
+    bool is_symbol = dim < 0 && dim != FT_DIM_UNKNOWN && -1 - dim < (int64_t)graph->symbol_count;
+    return is_symbol && graph->exported_sizes != NULL ? graph->exported_sizes[-1 - dim] : 0;
+}
+
 static ft_value *new_value(ft_graph *graph, int64_t count, void **elements) {
     if (count < 0 || count > FT_FOLD_MAX_ELEMS) return NULL;
     ft_value *value = ARENA_NEW(&graph->memory, ft_value);

@@ -56,6 +56,8 @@ struct ft_graph {
     index_list inputs, outputs;
     const char **symbols; /* dimension -1-i has the name symbols[i] */
     uint32_t symbol_count, symbol_capacity;
+    int64_t
+        *exported_sizes; /* of each symbol in the file, which it has unless it is bound; 0: none. NULL: none at all */
     graph_loop *loops;
     uint32_t loop_count, loop_capacity;
     graph_branch *branches;
@@ -93,6 +95,11 @@ ft_status graph_set_meta(ft_graph *graph, const char *key, const char *value, ft
 
 /* The negative dimension of a symbol; equal names have equal dimensions. FT_DIM_UNKNOWN for "". */
 ft_status graph_symbol(ft_graph *graph, const char *name, int64_t *dim, ft_error *error);
+
+/* Sets the size that a symbol has unless it is bound, as a TFLite file stores one beside each open dimension. */
+ft_status graph_set_exported_size(ft_graph *graph, int64_t dim, int64_t size, ft_error *error);
+/* That size; 0 when the dimension is no symbol, or has none. */
+int64_t graph_exported_size(const ft_graph *graph, int64_t dim);
 
 /* Small constants for folding, whose elements the caller sets. NULL when out of memory or too large. */
 ft_value *graph_value_ints(ft_graph *graph, int64_t count, int64_t **ints);

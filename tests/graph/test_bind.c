@@ -240,6 +240,54 @@ static void wrong_bindings_are_refused(void **state) {
     ft_graph_free(g);
 }
 
+/* A size of 0 may leave something to compute, as a cache that is still empty does, or nothing. */
+static void sizes_of_zero_must_leave_something(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    int64_t past = symbol(g, "past"), seq = symbol(g, "seq");
+    uint32_t a = ADD(g, "a", FT_INPUT, seq, 4), b = ADD(g, "b", FT_INPUT, past, 4);
+    uint32_t joined = op(g, "Concat", b, a);
+    ft_attr axis;
+    assert_int_equal(graph_attr_int(g, &axis, "axis", 0, &error), FT_OK);
+    g->ops[0].attrs = &axis;
+    g->ops[0].attr_count = 1;
+    finish(g, joined);
+    ft_shape_binding shapes[] = {{.name = "past", .rank = 1, .dims = {0}}, {.name = "seq", .rank = 1, .dims = {3}}};
+    ft_binding binding = {.shapes = shapes, .shape_count = 2};
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_OK);
+    check_shape(bound, joined, "3x4");
+    ft_graph_free(bound);
+    shapes[1].dims[0] = 0;
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "'past' has a size of 0"));
+    ft_graph_free(g);
+}
+
+/* A symbol with a size in the file has it until it is bound. */
+static void exported_sizes_are_the_default(void **state) {
+    (void)state;
+    static const int64_t batches[] = {0, 1, 6};
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+        ft_graph *g = new_graph(), *bound = NULL;
+        ft_error error;
+        int64_t n = symbol(g, "batch"), width = symbol(g, "width");
+        assert_int_equal(graph_exported_size(g, n), 0);
+        assert_int_equal(graph_set_exported_size(g, n, 3, &error), FT_OK);
+        assert_int_equal(graph_set_exported_size(g, width, 7, &error), FT_OK);
+        assert_int_equal(graph_exported_size(g, n), 3);
+        assert_int_equal(graph_exported_size(g, 12), 0);
+        assert_int_equal(graph_exported_size(g, FT_DIM_UNKNOWN), 0);
+        uint32_t x = ADD(g, "x", FT_INPUT, n, width), y = op(g, "Relu", x, FT_NONE);
+        finish(g, y);
+        assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = batches[i]}, &bound, &error), FT_OK);
+        assert_false(ft_graph_is_scaled(bound));
+        check_shape(bound, y, batches[i] == 0 ? "3x7" : batches[i] == 1 ? "1x7" : "6x7");
+        ft_graph_free(bound);
+        ft_graph_free(g);
+    }
+}
+
 /* x 1x197x768 -> Reshape to the constant 1x197x12x64: the batch is fixed. */
 static void a_fixed_batch_is_scaled(void **state) {
     (void)state;
@@ -460,6 +508,8 @@ int main(void) {
         cmocka_unit_test(open_dimensions_take_a_size_or_stay_unknown),
         cmocka_unit_test(unknown_names_list_inputs_and_symbols),
         cmocka_unit_test(wrong_bindings_are_refused),
+        cmocka_unit_test(sizes_of_zero_must_leave_something),
+        cmocka_unit_test(exported_sizes_are_the_default),
         cmocka_unit_test(a_fixed_batch_is_scaled),
         cmocka_unit_test(a_symbolic_batch_fixed_by_a_constant_is_scaled),
         cmocka_unit_test(inputs_without_the_batch_do_not_grow),

@@ -22,6 +22,7 @@ static size_t add_tensor(flatbuild *b, const lite_tensor *tensor) {
     if (tensor->has_rank) flatbuild_int(b, table, 8, 1, 1);
     if (tensor->external != 0) flatbuild_int(b, table, 10, tensor->external, 4);
     add_ints(b, table, 0, tensor->dims, tensor->rank);
+    if (tensor->signature != NULL) add_ints(b, table, 7, tensor->signature, tensor->rank);
     if (tensor->name != NULL) flatbuild_ref(b, table, 3, flatbuild_string(b, tensor->name));
     if (tensor->scales > 0) {
         size_t quantization = flatbuild_table(b, 7);

@@ -37,6 +37,7 @@ typedef struct lite_tensor {
     int type;
     uint32_t rank;
     int32_t dims[10];
+    const int32_t *signature; /* of the same rank; NULL: none */
     uint32_t buffer;
     uint32_t external;
     uint32_t scales;           /* quantisation, when not 0 */

@@ -135,10 +135,40 @@ static ft_status keep_value(tflite_model *model, ft_tensor *spec, const payload 
 
 /* --- Tensors ----------------------------------------------------------------------------------------------------- */
 
-/* The shape in the file. A dimension of -1 becomes a symbol in a fed tensor, and unknown in a computed one. An empty
- * shape of a computed tensor is a scalar only when the file marks it so; otherwise shape inference decides. */
+/* The symbol of an open dimension of a fed tensor: "batch", or a name with the number of the dimension. */
+static ft_status add_symbol(tflite_model *model, uint32_t i, int64_t stored, ft_tensor *spec) {
+    int64_t *dim = &spec->dims[i];
+    if (i == 0) FT_TRY(graph_symbol(model->graph, "batch", dim, model->error));
+    int64_t exported = i == 0 ? graph_exported_size(model->graph, *dim) : 0;
+    if (i == 0 && (exported == 0 || stored <= 0 || exported == stored)) return FT_OK;
+    const char *symbol = arena_format(&model->scratch, "%s_d%u", spec->name, i); /* or not the batch of other inputs */
+    if (symbol == NULL) return FT_NOMEM(model->error);
+    return graph_symbol(model->graph, symbol, dim, model->error);
+}
+
+/* Dimension `i` of a tensor that the model leaves open. The size that is stored beside it is what the interpreter runs
+ * by default; a stored 1 stands for "any size" except of the batch. Computed tensors are inferred; where no rule can,
+ * the first dimension is the batch when it has that size. */
+static ft_status read_open_dim(tflite_model *model, uint32_t i, bool is_fed, int64_t stored, ft_tensor *spec) {
+    spec->dims[i] = FT_DIM_UNKNOWN;
+    if (!is_fed) {
+        int64_t batch;
+        if (i > 0 || stored <= 0) return FT_OK;
+        FT_TRY(graph_symbol(model->graph, "batch", &batch, model->error));
+        if (graph_exported_size(model->graph, batch) == stored) spec->dims[i] = batch;
+        return FT_OK;
+    }
+    FT_TRY(add_symbol(model, i, stored, spec));
+    if (stored <= 0 || (stored == 1 && i > 0)) return FT_OK;
+    return graph_set_exported_size(model->graph, spec->dims[i], stored, model->error);
+}
+
+/* The shape in the file; `shape_signature`, where there is one, has -1 for dimensions that are open, as the shape
+ * itself has in files of some converters. An empty shape of a computed tensor is a scalar only when the file marks it
+ * so; otherwise shape inference decides. */
 static ft_status read_shape(tflite_model *model, const flat_table *table, bool is_fed, ft_tensor *spec) {
     flat_vector shape = flat_numbers(table, TENSOR_SHAPE, FLAT_I32);
+    flat_vector signature = flat_numbers(table, TENSOR_SHAPE_SIGNATURE, FLAT_I32);
     if (shape.count > FT_MAX_RANK)
         return ft_fail(model->error, FT_ERR_LIMIT, "has %u dimensions; at most %d are supported", shape.count,
                        FT_MAX_RANK);
@@ -146,15 +176,13 @@ static ft_status read_shape(tflite_model *model, const flat_table *table, bool i
     if (shape.count == 0 && spec->role == FT_ACTIVATION && !is_fed && !flat_int(table, TENSOR_HAS_RANK, FLAT_BOOL, 0))
         spec->rank = -1;
     for (uint32_t i = 0; i < shape.count; i++) {
-        spec->dims[i] = flat_int_at(&shape, i, FLAT_I32);
-        if (spec->dims[i] >= 0) continue;
-        if (spec->dims[i] != -1 || spec->role == FT_CONSTANT)
-            return ft_fail(model->error, FT_ERR_DAMAGED, "dimension %u is %lld", i, (long long)spec->dims[i]);
-        spec->dims[i] = FT_DIM_UNKNOWN;
-        if (!is_fed) continue;
-        const char *symbol = i == 0 ? "batch" : arena_format(&model->scratch, "%s_d%u", spec->name, i);
-        if (symbol == NULL) return FT_NOMEM(model->error);
-        FT_TRY(graph_symbol(model->graph, symbol, &spec->dims[i], model->error));
+        int64_t stored = flat_int_at(&shape, i, FLAT_I32);
+        bool is_open = signature.count == shape.count && flat_int_at(&signature, i, FLAT_I32) == -1;
+        spec->dims[i] = stored;
+        if (stored < -1 || (stored < 0 && spec->role == FT_CONSTANT))
+            return ft_fail(model->error, FT_ERR_DAMAGED, "dimension %u is %lld", i, (long long)stored);
+        if (stored >= 0 && (!is_open || spec->role == FT_CONSTANT)) continue;
+        FT_TRY(read_open_dim(model, i, is_fed, stored, spec));
     }
     return FT_OK;
 }
