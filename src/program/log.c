@@ -59,6 +59,29 @@ static bool begins_function(const char *line, size_t length) {
     return length > 0 && line[length - 1] == '{' && memmem(line, length, "PrimFunc(", 9) != NULL;
 }
 
+/* Texts in other languages, by what a function begins with. */
+static const char *foreign_language(const char *line, size_t length) {
+    static const struct {
+        const char *mark, *language;
+    } marks[] = {{"__global__", "CUDA source"},
+                 {"__kernel ", "OpenCL source"},
+                 {"kernel void ", "Metal source"},
+                 {"@T.prim_func", "TVMScript"},
+                 {"= primfn(", "the text form of TVM 0.8 to 0.10 (primfn)"},
+                 {"PrimFunc(", "a function whose head is on several lines"},
+                 {"GlobalVar(", "a function that is not lowered to loops (no PrimFunc)"}};
+    if (length == 0 || line[0] == '{' || (length >= 2 && memcmp(line, "//", 2) == 0)) return NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (memmem(line, length, marks[i].mark, strlen(marks[i].mark)) != NULL) return marks[i].language;
+    return NULL;
+}
+
+static ft_status refuse_language(ft_program_log *log, const char *language, ft_error *error) {
+    log->has_text = true;
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "%s:%llu: %s is not read; docs/formats/tir.md has the form that is",
+                   log->text.path, (unsigned long long)log->text.number, language);
+}
+
 static int64_t depth_of(const char *line, size_t length) {
     int64_t depth = 0;
     for (size_t i = 0; i < length; i++) depth += (line[i] == '{') - (line[i] == '}');
@@ -78,7 +101,8 @@ static void name_function(ft_program_log *log, const char *line, size_t length) 
 /* Collects the text from the first line to the closing brace. A truncated text is reported by tir_read. */
 static ft_status read_function(ft_program_log *log, const char *line, size_t length, ft_program_record *record,
                                ft_error *error) {
-    int64_t depth = 0;
+    const char *head = memmem(line, length, "PrimFunc(", 9); /* a module opens braces before it */
+    int64_t depth = depth_of(head, length - (size_t)(head - line));
     *record = (ft_program_record){.line = log->text.number,
                                   .workload = log->name,
                                   .fused = "",
@@ -86,14 +110,17 @@ static ft_status read_function(ft_program_log *log, const char *line, size_t len
                                   .seconds = NAN,
                                   .time_missing_reason = "printed, not measured"};
     name_function(log, line, length);
-    do {
+    log->has_text = true;
+    for (;;) {
         keep_line(log, line, length);
-        depth += depth_of(line, length);
         if (log->printed.length > MAX_PRINTED_BYTES)
             return ft_fail(error, FT_ERR_LIMIT, "%s:%llu: the program has more than %d bytes", log->text.path,
                            (unsigned long long)record->line, MAX_PRINTED_BYTES);
-        if (depth > 0) FT_TRY(next_line(log, &line, &length, error));
-    } while (depth > 0 && line != NULL);
+        if (depth <= 0) break;
+        FT_TRY(next_line(log, &line, &length, error));
+        if (line == NULL) break;
+        depth += depth_of(line, length);
+    }
     if (log->printed.failed) return FT_NOMEM(error);
     log->has_record = log->is_printed = true;
     return FT_OK;
@@ -132,9 +159,11 @@ ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft
             keep_line(log, line, length);
             continue;
         }
-        ft_status status = log->has_text
-                               ? FT_OK
-                               : program_record_read(line, length, &log->record, &log->tuned, &log->has_record, error);
+        const char *language = foreign_language(line, length);
+        if (language != NULL) return refuse_language(log, language, error);
+        bool is_record = !log->has_text || (length >= 2 && memcmp(line, "{\"", 2) == 0);
+        ft_status status =
+            !is_record ? FT_OK : program_record_read(line, length, &log->record, &log->tuned, &log->has_record, error);
         FT_TRY(program_log_fail(log, status, error));
     }
     assert(!log->is_printed);

@@ -217,7 +217,7 @@ static ft_status named(tir_parser *r, tir_expr *e) {
         FT_TRY(tir_buffer(r, name, &stage));
         FT_TRY(tir_index(r, stage, index));
         *e = (tir_expr){.value = prog_load(r->p, stage, index, r->p->stages[stage].dims)};
-        return e->value != NULL ? FT_OK : prog_check(r->p);
+        return e->value != NULL ? tir_note_load(r, name, e->value) : prog_check(r->p);
     }
     if (!find_name(r, name, &e->sum)) return tir_fail(r, FT_ERR_DAMAGED, "a variable of no enclosing loop");
     e->is_sum = true;

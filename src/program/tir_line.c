@@ -11,6 +11,10 @@
 
 ft_status tir_fail(tir_parser *r, ft_status status, const char *what) {
     uint64_t line = r->first_line;
+    if (r->is_name_too_long) {
+        status = FT_ERR_LIMIT;
+        what = "a name of more than 159 characters";
+    }
     for (const char *c = r->start; c < r->at && c < r->end; c++) line += *c == '\n';
     return ft_fail(r->p->error, status, "line %llu: %s", (unsigned long long)line, what);
 }
@@ -36,6 +40,7 @@ bool tir_accept_word(tir_parser *r, char name[static TIR_NAME]) {
     tir_space(r);
     size_t length = 0;
     while (r->at + length < r->end && is_name(r->at[length])) length++;
+    if (length >= TIR_NAME) r->is_name_too_long = true;
     if (length == 0 || length >= TIR_NAME) return false;
     memcpy(name, r->at, length);
     name[length] = '\0';
@@ -63,6 +68,8 @@ ft_status tir_buffer(tir_parser *r, const char *name, uint32_t *id) {
             return FT_OK;
         }
     }
+    if (strlen(name) >= sizeof p->stages[0].name)
+        return tir_fail(r, FT_ERR_LIMIT, "a buffer whose name has more than 47 characters");
     prog_stage *stage = prog_new_stage(p, p->stage_count);
     if (stage == NULL) return prog_check(p);
     *id = (uint32_t)(stage - p->stages);
@@ -181,6 +188,45 @@ static bool thread_of(const char *line, size_t length, prog_annotation *annotati
     return false;
 }
 
+/* The node around `at` that binds a thread index; NEST_NONE when none does. Virtual threads may be nested. */
+static uint16_t find_thread(const nest *n, uint16_t at, prog_annotation annotation) {
+    for (; at != NEST_NONE; at = n->nodes[at].parent)
+        if (n->nodes[at].kind == NEST_THREAD && n->nodes[at].annotation == annotation) return at;
+    return NEST_NONE;
+}
+
+static bool has_threads(const nest *n, uint16_t at) {
+    for (; at != NEST_NONE; at = n->nodes[at].parent)
+        if (n->nodes[at].kind == NEST_THREAD) return true;
+    return false;
+}
+
+/* A thread index up to the end of the block. TVM prints the kernels of a function one after the other, so a block index
+ * that comes again, or after a store, begins the next kernel; and it repeats the indices of the threads that load
+ * shared memory together, which are those around them. */
+static ft_status open_threads(tir_parser *r, uint16_t *into, const tir_loop *loop) {
+    nest *n = r->n;
+    bool is_block = prog_annotation_is_block(loop->annotation), is_own = r->kernel_depth == r->depth;
+    uint16_t around = find_thread(n, *into, loop->annotation);
+    if (is_block && is_own && (around != NEST_NONE || r->kernel_has_work)) {
+        *into = r->kernel_parent;
+        r->name_count = r->kernel_names;
+        around = NEST_NONE;
+        r->kernel_depth = 0;
+    }
+    if (around != NEST_NONE && strcmp(n->nodes[around].name, loop->name) == 0) {
+        if (n->nodes[around].extent == loop->extent) return FT_OK;
+        return tir_fail(r, FT_ERR_UNSUPPORTED, "a thread index that has two lengths in one kernel");
+    }
+    if (!has_threads(n, *into)) {
+        r->kernel_depth = r->depth;
+        r->kernel_names = r->name_count;
+        r->kernel_parent = *into;
+        r->kernel_has_work = false;
+    }
+    return tir_add_loop(r, *into, loop, into);
+}
+
 ft_status tir_attribute(tir_parser *r, uint16_t *into, const char *line, size_t length) {
     char name[TIR_NAME];
     prog_annotation annotation;
@@ -190,7 +236,8 @@ ft_status tir_attribute(tir_parser *r, uint16_t *into, const char *line, size_t 
         return tir_add_loop(r, *into, &(tir_loop){NEST_THREAD, PROG_VTHREAD, name, 0, number}, into);
     if (tir_has(line, length, "thread_extent")) {
         if (!thread_of(line, length, &annotation)) return tir_fail(r, FT_ERR_UNSUPPORTED, "an unknown thread index");
-        return tir_add_loop(r, *into, &(tir_loop){NEST_THREAD, annotation, name, 0, number}, into);
+        const tir_loop loop = {NEST_THREAD, annotation, name, 0, number};
+        return line[length - 1] == '{' ? tir_add_loop(r, *into, &loop, into) : open_threads(r, into, &loop);
     }
     if (tir_has(line, length, "pragma_auto_unroll_max_step"))
         return tir_add_node(
@@ -210,6 +257,25 @@ static prog_scope scope_of(const char *line, size_t length) {
     return tir_has(from, (size_t)(end - from), "local") ? PROG_LOCAL : PROG_GLOBAL;
 }
 
+/* The elements of "data_vec[float32x4 * 2 * 16]": 128; below 1 when there are none, or too many. */
+static int64_t elements_of(const char *line, size_t length) {
+    const char *at = memchr(line, '[', length), *end = line + length;
+    int64_t size = 1, number = 0;
+    bool has_size = false, in_number = false;
+    for (at = at == NULL ? end : at; at < end && *at != ']'; at++) {
+        bool is_digit = *at >= '0' && *at <= '9', begins = is_digit && (at[-1] == 'x' || at[-1] == ' ');
+        if (begins) number = 0;
+        in_number = begins || (in_number && is_digit);
+        if (!in_number) continue;
+        has_size |= at[-1] == ' ';
+        number = number * 10 + (*at - '0');
+        bool is_last = at + 1 == end || at[1] < '0' || at[1] > '9';
+        if (number > INT64_C(1) << 40 || (is_last && size > (INT64_C(1) << 50) / (number > 0 ? number : 1))) return 0;
+        if (is_last) size *= number;
+    }
+    return has_size ? size : 0;
+}
+
 /* "data_vec[float32 * 589824], storage_scope = global" */
 ft_status tir_allocate(tir_parser *r, uint16_t *into, const char *line, size_t length) {
     tir_parser inner = *r;
@@ -217,13 +283,12 @@ ft_status tir_allocate(tir_parser *r, uint16_t *into, const char *line, size_t l
     uint32_t stage = 0;
     inner.at = line;
     if (!tir_accept_word(&inner, name)) return tir_fail(r, FT_ERR_DAMAGED, "a buffer without a name");
+    if (tir_is_param(r, name))
+        return tir_fail(r, FT_ERR_UNSUPPORTED,
+                        "a buffer that has the name of a parameter: which is meant is not known");
     FT_TRY(tir_buffer(r, name, &stage));
     prog_stage *buffer = &r->p->stages[stage];
-    const char *star = memchr(line, '*', length);
-    int64_t size = 0;
-    for (star = star == NULL ? line + length : star + 1; star < line + length && *star != ']'; star++) {
-        if (*star >= '0' && *star <= '9' && size < INT64_C(1) << 50) size = size * 10 + (*star - '0');
-    }
+    int64_t size = elements_of(line, length);
     if (!r->has_shape[stage]) {
         if (size < 1) return tir_fail(r, FT_ERR_DAMAGED, "a buffer without a size");
         buffer->dims = 1;

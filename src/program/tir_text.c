@@ -18,11 +18,16 @@ static ft_status store(tir_parser *r, uint16_t parent, const char *name) {
     lin index[PROG_MAX_DIMS];
     tir_expr e;
     r->has_lane = false;
+    FT_TRY(tir_note_store(r, name));
     FT_TRY(tir_buffer(r, name, &stage));
+    r->store_number++;
+    r->store_target = stage;
+    r->kernel_has_work = true;
     FT_TRY(tir_index(r, stage, index));
     if (!tir_accept(r, "=")) return tir_fail(r, FT_ERR_DAMAGED, "'=' is missing");
     FT_TRY(tir_parse(r, &e));
     tir_accept(r, ";");
+    tir_end_store(r);
     if (e.is_test) return tir_fail(r, FT_ERR_UNSUPPORTED, "a comparison that is stored");
     prog_value *value = e.is_sum ? prog_number(r->p, (double)e.sum.base) : e.value;
     lin *kept = arena_copy(r->p->memory, index, r->p->stages[stage].dims * sizeof *index);
@@ -145,6 +150,7 @@ static ft_status block(tir_parser *r, uint16_t parent) {
         FT_TRY(tir_accept(r, "//") ? comment(r, &into) : word_statement(r, &into));
     }
     assert(r->depth > 0);
+    if (r->kernel_depth == r->depth) r->kernel_depth = 0;
     r->depth--;
     r->name_count = names;
     return FT_OK;
@@ -166,7 +172,7 @@ static ft_status find_function(tir_parser *r, bool *found) {
         const char *line = tir_rest_of_line(r, &length);
         if (tir_has(line, length, "PrimFunc(") && length > 0 && line[length - 1] == '{') {
             *found = true;
-            return FT_OK;
+            return tir_read_params(r, line, length);
         }
     }
 }
@@ -184,6 +190,7 @@ ft_status tir_read(prog *p, nest_node *nodes, const char *text, size_t size, uin
     FT_TRY(find_function(r, &found));
     if (!found) return FT_OK;
     FT_TRY(block(r, 0));
+    FT_TRY(tir_separate_params(r));
     *used = (size_t)(r->at - text);
     return prog_check(p);
 }

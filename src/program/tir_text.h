@@ -20,12 +20,29 @@ ft_status tir_read(prog *p, nest_node *nodes, const char *text, size_t size, uin
 
 /* --- For tir_line.c and tir_expr.c --------------------------------------------------------------------------- */
 
-enum { TIR_MAX_DEPTH = 64, TIR_MAX_NAMES = 256, TIR_NAME = 48 };
+enum { TIR_MAX_DEPTH = 64, TIR_MAX_NAMES = 256, TIR_MAX_PARAMS = 64, TIR_MAX_SHARED = 16, TIR_NAME = 160 };
 
 typedef struct tir_name {
     char name[TIR_NAME];
     lin value;
 } tir_name;
+
+/* A load of a name that several parameters share. */
+typedef struct tir_load tir_load;
+struct tir_load {
+    prog_value *load;
+    uint32_t store, target; /* number of the store it is in, and the buffer that is stored to */
+    uint32_t lane;          /* the atom of its vector, plus 1; 0: none */
+    uint32_t group;         /* the parameter that it reads */
+    tir_load *next;
+};
+
+typedef struct tir_param {
+    const char *name; /* in the text */
+    size_t length;
+    uint32_t count, load_count;       /* parameters of this name; loads, when there are several */
+    tir_load *first, *last, *current; /* current: first of the store that is read */
+} tir_param;
 
 typedef struct tir_parser {
     prog *p;
@@ -38,7 +55,14 @@ typedef struct tir_parser {
     uint32_t depth;
     int64_t lanes; /* of the vectors in the current store; 1: none */
     uint32_t lane_atom;
-    bool has_lane;
+    bool has_lane, is_name_too_long;
+    tir_param params[TIR_MAX_PARAMS];
+    uint32_t param_count;
+    uint32_t store_number, store_target;
+    /* The GPU kernel that is open: its attributes are lines of the block at this depth; 0: none. */
+    uint32_t kernel_depth, kernel_names;
+    uint16_t kernel_parent;
+    bool kernel_has_work; /* stores */
 } tir_parser;
 
 typedef struct tir_expr {
@@ -73,6 +97,17 @@ ft_status tir_add_loop(tir_parser *r, uint16_t parent, const tir_loop *loop, uin
 /* Reads an attribute or an allocation: *into becomes the node that following statements go to. */
 ft_status tir_attribute(tir_parser *r, uint16_t *into, const char *line, size_t length);
 ft_status tir_allocate(tir_parser *r, uint16_t *into, const char *line, size_t length);
+/* --- Parameters of the same name (tir_params.c) --- */
+
+/* Reads the names of the parameters from the line of a function. */
+ft_status tir_read_params(tir_parser *r, const char *line, size_t length);
+bool tir_is_param(tir_parser *r, const char *name);
+ft_status tir_note_load(tir_parser *r, const char *name, prog_value *load);
+ft_status tir_note_store(tir_parser *r, const char *name);
+void tir_end_store(tir_parser *r);
+/* After the function: makes a buffer of each. */
+ft_status tir_separate_params(tir_parser *r);
+
 /* After "// buffer": "data: float32[128, 64]". */
 ft_status tir_declare(tir_parser *r);
 

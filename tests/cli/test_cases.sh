@@ -39,7 +39,7 @@ make_models() {
     "$build/foretell" import table measurements/measurements.csv -o set --quiet || return 1
     cp -r set edited
     sed -i s/184/185/ edited/records.csv
-    cp "$root"/tests/program/{schedules,templates}.jsonl "$root/tests/program/printed.txt" .
+    cp "$root"/tests/program/{schedules,templates}.jsonl "$root"/tests/program/{printed,module}.txt .
     make_run better 4.25 91.5
     make_run worse 6.5 80
 }
