@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd_program.h"
 #include "commands.h"
 #include "replay_options.h"
 
@@ -31,6 +32,7 @@ static const char doc[] =
     "  foretell replay resnet50.onnx --device rtx-3090 --mode train --batch 64 \\\n"
     "      --workers 1..8\n"
     "  foretell replay graph.json --times measured.csv\n"
+    "  foretell replay graph.json --programs lowered.tir --predictor nests.ftm\n"
     "  foretell replay kernels.csv --engines 'a:conv;b:*' --by-kernel --format csv\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, no time for a kernel; 3 cannot open, read or write; 4 neither a "
@@ -192,8 +194,23 @@ static bool is_flow(const char *path, ft_flow **flow, ft_status *status, ft_erro
     return true;
 }
 
+/* Whether a kernel has no time of its own. */
+static bool lacks_times(const ft_flow *flow) {
+    uint32_t count;
+    const ft_flow_kernel *kernels = ft_flow_kernels(flow, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (!(kernels[i].time_us >= 0)) return true;
+    return false;
+}
+
 static ft_status run_flow(run *r, const char *path, ft_flow *flow, ft_error *error) {
-    ft_model_replays entry = {.file = path, .flow = flow, .times_from = r->args->replay.times};
+    const replay_options *o = &r->args->replay;
+    ft_model_replays entry = {.file = path, .flow = flow, .times_from = o->programs != NULL ? o->programs : o->times};
+    if (r->times == NULL && r->args->predict.predictors.count > 0 && lacks_times(flow)) {
+        snprintf(error->message, sizeof error->message,
+                 "%s: names functions, but not their loops: give them as TVM printed them with --programs FILE", path);
+        return error->status = FT_ERR_USAGE;
+    }
     ft_status status = FT_OK;
     if (r->times != NULL) status = ft_flow_set_times(flow, r->times, r->args->replay.is_strict, error);
     return status == FT_OK ? replay_flow(r, false, &entry, error) : status;
@@ -219,8 +236,38 @@ static ft_status open_rules(run *r) {
     return status == FT_OK ? FT_OK : cli_fail(status, "%s", error.message);
 }
 
+/* Times of the functions of a graph, by a predictor of programs, as `foretell program predict` prints them. */
+static ft_status predict_programs(run *r) {
+    const replay_options *o = &r->args->replay;
+    predict_options *a = &r->args->predict;
+    ft_style style = {.output = FT_CSV};
+    char *text = NULL, *log = (char *)o->programs;
+    size_t size = 0;
+    output out = {.stream = open_memstream(&text, &size)};
+    if (out.stream == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
+    const program_predict_options options = {.predictor = a->predictors.count > 0 ? a->predictors.items[0] : NULL,
+                                             .device = a->device_names,
+                                             .logs = &log,
+                                             .log_count = 1,
+                                             .every = 1,
+                                             .is_strict = o->is_strict,
+                                             .is_quiet = o->is_quiet,
+                                             .style = &style};
+    ft_status status = program_predict(&options, &out);
+    if (fclose(out.stream) != 0 && status == FT_OK) status = cli_fail(FT_ERR_NOMEM, "out of memory");
+    ft_error error;
+    if (status == FT_ERR_PARTIAL) status = FT_OK; /* functions without a time are noted */
+    if (status == FT_OK) {
+        status = ft_times_read_memory(text, size, o->programs, o->is_strict, &r->times, &error);
+        if (status != FT_OK) cli_fail(status, "%s", error.message);
+    }
+    free(text);
+    return status;
+}
+
 static ft_status open_times(run *r) {
     ft_error error;
+    if (r->args->replay.programs != NULL) return predict_programs(r);
     if (r->args->replay.times == NULL) return FT_OK;
     if (ft_times_read(r->args->replay.times, r->args->replay.is_strict, &r->times, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
@@ -261,6 +308,8 @@ static ft_status run_all(run *r) {
         ft_flow_free(flow);
         return status;
     }
+    if (args->replay.programs != NULL)
+        return cli_fail(FT_ERR_USAGE, "--programs is for one graph.json of TVM's graph executor");
     status = r->times == NULL ? open_predictors(&args->predict) : FT_OK;
     return status == FT_OK ? run_models(r) : status;
 }

@@ -15,6 +15,8 @@ static void check(void *input, struct argp_state *state) {
     if (args->is_derived && a->mode != FT_TRAIN) argp_error(state, "--backward is for --mode train");
     if (a->batch_count > 1) argp_error(state, "--batch: one at a time");
     if (args->times != NULL && a->predictors.count > 0) argp_error(state, "--times and --predictor: use one of them");
+    if (args->times != NULL && args->programs != NULL) argp_error(state, "--times and --programs: use one of them");
+    if (args->programs != NULL && a->predictors.count > 1) argp_error(state, "--predictor: one for --programs");
 }
 
 static void parse_us(void *field, const char *text, const option_row *row, struct argp_state *state) {
@@ -59,6 +61,8 @@ static const option_row rows[] = {
     {.help = "Times of kernels:", .group = 1},
     {"times", "FILE", "a table of times, CSV or JSON: name and time_us, or the kernels that predict writes (predicted)",
      0, TEXT(replay_options, times)},
+    {"programs", "FILE", "of graph.json: its functions as TVM printed them, whose times are predicted", 0,
+     TEXT(replay_options, programs)},
     {"predict", "FILE", "predicted by this file; the same as --predictor", 0, PARSED_WHOLE_BY(parse_predictor)},
     {"backward", "HOW",
      "backward pass: predictor (the whole step is predicted), or work (inference is predicted, and the backward pass "
@@ -87,7 +91,8 @@ static const option_row rows[] = {
     {.help = "Output selection:", .group = 4},
     {"by-kernel", NULL, "start and end of each kernel", 0, FLAG(replay_options, style.has_kernels)},
     {"top", "N", "only the N longest kernels", 0, COUNT(replay_options, style.top, FT_MAX_OPS)},
-    {"trace", "FILE", "write a trace of the last number of workers, for ui.perfetto.dev or chrome://tracing", 0, TEXT(replay_options, trace)},
+    {"trace", "FILE", "write a trace of the last number of workers, for ui.perfetto.dev or chrome://tracing", 0,
+     TEXT(replay_options, trace)},
     {"plot", "FILE", "draw the timeline, and scaling over workers, to FILE.svg or FILE.png", 0,
      PARSED_BY(option_plot, replay_options, plot)},
     QUIET_ROW(replay_options, is_quiet, 60),

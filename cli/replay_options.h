@@ -12,7 +12,7 @@ typedef struct replay_options {
     ft_replay_options options;
     int64_t workers[REPLAY_MAX_WORKER_COUNTS];
     uint32_t worker_counts;
-    const char *times, *trace, *plot;
+    const char *times, *programs, *trace, *plot;
     bool is_strict, is_derived, is_quiet;
 } replay_options;
 

@@ -101,7 +101,8 @@ static void name_function(ft_program_log *log, const char *line, size_t length) 
 /* Collects the text from the first line to the closing brace. A truncated text is reported by tir_read. */
 static ft_status read_function(ft_program_log *log, const char *line, size_t length, ft_program_record *record,
                                ft_error *error) {
-    const char *head = memmem(line, length, "PrimFunc(", 9); /* a module opens braces before it */
+    const char *head = memmem(line, length, "PrimFunc(", 9), *name = memmem(line, length, "GlobalVar(", 10);
+    const char *from = name != NULL && name < head ? name : head; /* a module opens braces before it */
     int64_t depth = depth_of(head, length - (size_t)(head - line));
     *record = (ft_program_record){.line = log->text.number,
                                   .workload = log->name,
@@ -111,7 +112,8 @@ static ft_status read_function(ft_program_log *log, const char *line, size_t len
                                   .time_missing_reason = "printed, not measured"};
     name_function(log, line, length);
     log->has_text = true;
-    for (;;) {
+    length -= (size_t)(from - line);
+    for (line = from;;) {
         keep_line(log, line, length);
         if (log->printed.length > MAX_PRINTED_BYTES)
             return ft_fail(error, FT_ERR_LIMIT, "%s:%llu: the program has more than %d bytes", log->text.path,

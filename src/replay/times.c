@@ -25,7 +25,7 @@ times_column times_column_of(const char *name) {
         {"engine", COLUMN_ENGINE}, {"operators", COLUMN_OPERATORS}, {"after", COLUMN_AFTER},
         {"phase", COLUMN_PHASE},   {"priority", COLUMN_PRIORITY},   {"gradient_bytes", COLUMN_BYTES},
         {"mode", COLUMN_MODE},     {"time_us", COLUMN_TIME_US},     {"time_ms", COLUMN_TIME_MS},
-        {"time_s", COLUMN_TIME_S},
+        {"time_s", COLUMN_TIME_S}, {"task", COLUMN_TASK},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0) return known[i].column;
@@ -114,6 +114,8 @@ ft_status times_cell(ft_times *t, times_column column, const char *text, ft_erro
     switch (column) {
     case COLUMN_NAME:
         return set_text(t, text, &row->name, error);
+    case COLUMN_TASK:
+        return row->name == NULL ? set_text(t, text, &row->name, error) : FT_OK;
     case COLUMN_TYPE:
         return set_text(t, text, &row->type, error);
     case COLUMN_ENGINE:
@@ -198,7 +200,7 @@ static ft_status read_heading(ft_times *t, csv *c, times_column *columns, uint32
     FT_TRY(csv_row(c, fields, MAX_FIELDS, count, error));
     for (uint32_t i = 0; i < *count; i++) {
         columns[i] = times_column_of(csv_unquote(&fields[i], name, sizeof name));
-        if (columns[i] == COLUMN_NAME) has_name = true;
+        if (columns[i] == COLUMN_NAME || columns[i] == COLUMN_TASK) has_name = true;
         if (columns[i] == COLUMN_OPERATORS) t->has_operators = true;
         if (columns[i] == COLUMN_AFTER) t->has_after = true;
         if (columns[i] >= COLUMN_TIME_US) t->has_time = true;

@@ -29,6 +29,7 @@ typedef struct times_row {
 typedef enum times_column {
     COLUMN_OTHER,
     COLUMN_NAME,
+    COLUMN_TASK, /* of a program: its name, unless there is one */
     COLUMN_TYPE,
     COLUMN_ENGINE,
     COLUMN_OPERATORS,

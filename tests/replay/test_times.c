@@ -59,6 +59,21 @@ static void test_pairs(void **state) {
     ft_times_free(t);
 }
 
+/* Tables of `program predict` name tasks; a name goes before, in any order of the columns. */
+static void test_tasks_are_names(void **state) {
+    (void)state;
+    static const char *const tables[] = {"file,line,task,time_us\nm.txt,1,f,3\nm.txt,9,g,4\n",
+                                         "task,name,time_us\nx,f,3\ng,,4\n", "time_us,name,task\n3,f,x\n4,,g\n",
+                                         "[{\"task\": \"f\", \"time_us\": 3}, {\"task\": \"g\", \"time_us\": 4}]"};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        ft_times *t = read_text(tables[i], true);
+        assert_int_equal(t->count, 2);
+        assert_string_equal(t->rows[0].name, "f");
+        assert_string_equal(t->rows[1].name, "g");
+        ft_times_free(t);
+    }
+}
+
 static void test_tables_of_predict(void **state) {
     (void)state;
     ft_times *t =
@@ -165,7 +180,7 @@ int main(void) {
         cmocka_unit_test(test_csv_and_json_agree), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_tables_of_predict),  cmocka_unit_test(test_unusable_times),
         cmocka_unit_test(test_invalid_tables),     cmocka_unit_test(test_lines_of_objects),
-        cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_memory_runs_out),    cmocka_unit_test(test_tasks_are_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
