@@ -43,11 +43,9 @@ typedef struct output_options {
 
 output_options output_options_default(void);
 
-/* A file is written under another name beside its place and takes it only when it is complete. */
 typedef struct output {
     FILE *stream;
-    char *path;      /* NULL for standard output */
-    char *temporary; /* NULL when the place is not a regular file: a pipe, a device */
+    ft_outfile file; /* zeros for standard output */
 } output;
 
 /* Opens the output and sets width, colours and characters by the terminal where options leave them open. */
@@ -105,7 +103,7 @@ void skip_summary(const skip_list *list, const char *source);
 
 /* The entries of a folder, sorted by name, hidden ones left out. NULL with *count = 0 when it cannot be read, after a
  * message. */
-char **folder_list(const char *path, size_t *count);
+char **folder_list(const char *path, size_t *count, ft_status *status);
 void folder_free(char **entries, size_t count);
 typedef enum path_kind { PATH_FILE, PATH_FOLDER, PATH_OTHER } path_kind;
 /* The kind of a path. A folder behind a symbolic link counts only when `is_explicit`: others could contain themselves.

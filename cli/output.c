@@ -1,11 +1,6 @@
-/* output.c - the output options that all commands share, and files that appear complete.
- *
- * A file is written under a temporary name in the same folder, flushed to disk, and renamed: readers see the old file
- * or the complete new one. */
+/* output.c - the output options that all commands share; files appear when they are complete (foretell/outfile.h). */
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -70,99 +65,33 @@ static void settle_style(output_options *options, int descriptor) {
 
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
-static ft_status fail_to_write(const char *path, int number) {
-    return cli_fail(FT_ERR_IO, "%s: cannot write: %s", path, strerror(number));
-}
-
-/* Opens a new file beside the place, with the access rights of the one it will replace. */
-static ft_status open_temporary(output *out, const struct stat *old) {
-    if (asprintf(&out->temporary, "%s.%ld.tmp", out->path, (long)getpid()) < 0) {
-        out->temporary = NULL;
-        return cli_fail(FT_ERR_NOMEM, "out of memory");
-    }
-    int descriptor = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-        int number = errno;
-        free(out->temporary);
-        out->temporary = NULL;
-        return fail_to_write(out->path, number);
-    }
-    if (old != NULL) fchmod(descriptor, old->st_mode & 07777); /* when that is not allowed, the usual rights do */
-    stop_remove_file(out->temporary);
-    out->stream = fdopen(descriptor, "w");
-    if (out->stream == NULL) close(descriptor);
-    return out->stream != NULL ? FT_OK : fail_to_write(out->path, errno);
-}
-
-static ft_status open_file(output *out, const char *path) {
-    struct stat info;
-    bool is_there = stat(path, &info) == 0, is_file = is_there && S_ISREG(info.st_mode);
-    out->path = is_file ? realpath(path, NULL) : strdup(path); /* replaces the target of a link, not the link */
-    if (out->path == NULL) return fail_to_write(path, errno);
-    if (is_there && S_ISDIR(info.st_mode)) return fail_to_write(path, EISDIR);
-    if (!is_there || is_file) return open_temporary(out, is_file ? &info : NULL);
-    out->stream = fopen(path, "we");
-    return out->stream != NULL ? FT_OK : fail_to_write(path, errno);
-}
-
 ft_status output_open(output_options *options, output *out) {
     *out = (output){0};
-    ft_status status = FT_OK;
-    if (options->path == NULL || strcmp(options->path, "-") == 0)
+    ft_error error;
+    if (options->path == NULL || strcmp(options->path, "-") == 0) {
         out->stream = stdout;
-    else
-        status = open_file(out, options->path);
-    if (status == FT_OK)
-        settle_style(options, fileno(out->stream));
-    else
-        output_discard(out);
-    return status;
-}
-
-/* The name in the folder, too, has to reach the disk. */
-static void sync_folder(const char *path) {
-    char *copy = strdup(path);
-    if (copy == NULL) return;
-    char *slash = strrchr(copy, '/');
-    if (slash != NULL) slash[slash == copy ? 1 : 0] = '\0';
-    int descriptor = open(slash != NULL ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        fsync(descriptor);
-        close(descriptor);
+    } else {
+        ft_status status = ft_outfile_open(options->path, &out->file, &error);
+        if (status != FT_OK) return cli_fail(status, "%s", error.message);
+        stop_remove_file(out->file.temporary);
+        out->stream = out->file.stream;
     }
-    free(copy);
-}
-
-static int finish_file(output *out) {
-    int number = 0;
-    if (fflush(out->stream) != 0) number = errno;
-    if (number == 0 && out->temporary != NULL && fsync(fileno(out->stream)) != 0) number = errno;
-    if (fclose(out->stream) != 0 && number == 0) number = errno;
-    out->stream = NULL;
-    if (number == 0 && out->temporary != NULL && rename(out->temporary, out->path) != 0) number = errno;
-    return number;
+    settle_style(options, fileno(out->stream));
+    return FT_OK;
 }
 
 ft_status output_commit(output *out) {
-    if (out->path == NULL) {
-        bool is_written = fflush(stdout) == 0;
-        return is_written ? FT_OK : fail_to_write("standard output", errno);
-    }
-    int number = finish_file(out);
-    ft_status status = number == 0 ? FT_OK : fail_to_write(out->path, number);
-    if (number == 0 && out->temporary != NULL) {
-        sync_folder(out->path);
-        stop_remove_file(NULL);
-        free(out->temporary);
-        out->temporary = NULL;
-    }
-    output_discard(out);
-    return status;
+    ft_error error;
+    if (out->stream == stdout)
+        return fflush(stdout) == 0 ? FT_OK : cli_fail(FT_ERR_IO, "standard output: cannot write: %s", strerror(errno));
+    stop_remove_file(NULL);
+    ft_status status = ft_outfile_commit(&out->file, &error);
+    return status == FT_OK ? FT_OK : cli_fail(status, "%s", error.message);
 }
 
 ft_status output_fail(const output *out, ft_status status, const char *about, const ft_error *error) {
     if (status == FT_ERR_IO && ferror(out->stream))
-        return cli_fail(status, "%s: %s", out->path != NULL ? out->path : "standard output", error->message);
+        return cli_fail(status, "%s: %s", out->file.path != NULL ? out->file.path : "standard output", error->message);
     if (about == NULL || strncmp(error->message, about, strlen(about)) == 0)
         return cli_fail(status, "%s", error->message);
     return cli_fail(status, "%s: %s", about, error->message);
@@ -175,12 +104,7 @@ ft_status output_end(output *out, ft_status status, const ft_error *error) {
 }
 
 void output_discard(output *out) {
-    if (out->stream != NULL && out->stream != stdout) fclose(out->stream);
-    if (out->temporary != NULL) {
-        unlink(out->temporary);
-        stop_remove_file(NULL);
-    }
-    free(out->temporary);
-    free(out->path);
+    if (out->file.stream != NULL) stop_remove_file(NULL);
+    ft_outfile_discard(&out->file);
     *out = (output){0};
 }

@@ -42,6 +42,7 @@
 #include "foretell/inspect.h"
 #include "foretell/kernel.h"
 #include "foretell/learn.h"
+#include "foretell/outfile.h"
 #include "foretell/predictor.h"
 #include "foretell/program.h"
 #include "foretell/replay.h"

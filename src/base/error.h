@@ -28,6 +28,9 @@ ft_status ft_fail_file(ft_error *error, const char *path, const char *what, int 
         if (try_status != FT_OK) return try_status;                                                                    \
     } while (0)
 
+/* For public functions: a pointer that must not be NULL is. */
+#define FT_NULL_ARGUMENT(error) ft_fail((error), FT_ERR_USAGE, "%s: an argument is NULL", __func__)
+
 #define FT_NOMEM(error) ft_fail((error), FT_ERR_NOMEM, "out of memory, or over the limit for one model")
 
 #endif

@@ -1,37 +1,56 @@
 /* outfile.c - atomic output of files and folders.
  *
- * Temporary files are in the folder of the final ones, so that a rename stays on one file system. Their names contain
- * the process id, which identifies leftovers of a killed process. */
+ * Temporary files are in the folder of the final ones, so that a rename stays on one file system (temporary.h). */
 #include "base/outfile.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/temporary.h"
 
-enum { MAX_TRIES = 1000, MAX_OPEN_FOLDERS = 16 };
+enum { MAX_LINKS = 40 };
 
 /* --- Paths --------------------------------------------------------------------------------------------------- */
 
-/* Follows a link, so that its target is replaced and not the link; removes trailing slashes. */
-static char *real_path(const char *path) {
-    char *found = realpath(path, NULL);
-    if (found != NULL) return found;
-    if (errno == ENOMEM) return NULL;
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') length--;
-    return strndup(path, length);
+/* The target of a link, as seen from where the link is; NULL, with errno, when `path` is not a link. */
+static char *link_target(const char *path) {
+    char target[PATH_MAX], *joined;
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0) return NULL;
+    target[length] = '\0';
+    const char *slash = strrchr(path, '/');
+    if (target[0] == '/' || slash == NULL) return strdup(target);
+    return asprintf(&joined, "%.*s/%s", (int)(slash - path), path, target) < 0 ? NULL : joined;
 }
 
-static char *temporary_path(const char *path, int number) {
-    char *text;
-    return asprintf(&text, "%s.%ld-%d.tmp", path, (long)getpid(), number) < 0 ? NULL : text;
+/* Follows links, also to what does not exist yet, so that the target is replaced and not the link; removes trailing
+ * slashes. NULL, with errno, on failure. */
+static char *real_path(const char *path) {
+    char *found = realpath(path, NULL);
+    if (found != NULL || errno == ENOMEM) return found;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    found = strndup(path, length);
+    struct stat info;
+    if (stat(path, &info) == 0) return found; /* a pipe behind /dev/stdout, whose link names no path */
+    for (int i = 0; found != NULL; i++) {
+        char *target = link_target(found);
+        if (target == NULL && errno != ENOMEM) return found;
+        free(found);
+        found = target;
+        if (i < MAX_LINKS) continue;
+        free(found);
+        errno = ELOOP;
+        return NULL;
+    }
+    return NULL;
 }
 
 /* A rename is durable only when its folder is synced. Not every file system supports that, so failures are ignored. */
@@ -57,28 +76,19 @@ static bool is_replaceable(const struct stat *info) {
 }
 
 static ft_status open_temporary(outfile *out, ft_error *error) {
-    for (int i = 0; i < MAX_TRIES; i++) {
-        out->temporary = temporary_path(out->path, i);
-        if (out->temporary == NULL) return FT_NOMEM(error);
-        int file = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        int code = errno;
-        if (file >= 0) {
-            out->stream = fdopen(file, "wb");
-            if (out->stream != NULL) return FT_OK;
-            close(file);
-            unlink(out->temporary);
-            code = ENOMEM;
-        }
-        free(out->temporary);
-        out->temporary = NULL;
-        if (code != EEXIST) return ft_fail_file(error, out->path, "cannot write", code);
-    }
-    return ft_fail(error, FT_ERR_IO, "%s: too many temporary files %s.*.tmp: remove them", out->path, out->path);
+    temporary made;
+    FT_TRY(temporary_new(out->path, false, &made, error));
+    out->temporary = made.path;
+    out->stream = fdopen(made.file, "wb");
+    if (out->stream != NULL) return FT_OK;
+    close(made.file);
+    return FT_NOMEM(error);
 }
 
 static ft_status open_stream(outfile *out, ft_error *error) {
     struct stat info;
-    if (stat(out->path, &info) != 0) return open_temporary(out, error);
+    if (stat(out->path, &info) != 0)
+        return errno == ENOENT ? open_temporary(out, error) : ft_fail_file(error, out->path, "cannot write", errno);
     if (S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is a folder; name a file", out->path);
     if (is_replaceable(&info)) {
         if (access(out->path, W_OK) != 0) return ft_fail_file(error, out->path, "cannot write", errno);
@@ -93,38 +103,37 @@ static ft_status open_stream(outfile *out, ft_error *error) {
 
 ft_status outfile_open(const char *path, outfile *out, ft_error *error) {
     *out = (outfile){.path = real_path(path)};
-    if (out->path == NULL) return FT_NOMEM(error);
+    if (out->path == NULL) return ft_fail_file(error, path, "cannot write", errno);
     ft_status status = open_stream(out, error);
     if (status != FT_OK) outfile_discard(out);
     return status;
 }
 
-static ft_status finish(outfile *out, ft_error *error) {
+/* 0, or an errno; -1 when a write before failed whose reason is lost. A temporary file is renamed while it is open,
+ * since the lock on it ends when it is closed. Its bytes are on disk by then: nothing that close may report concerns
+ * them. */
+static int finish(outfile *out) {
     assert(out->stream != NULL && out->path != NULL);
-    bool is_file = out->temporary != NULL;
-    errno = 0;
-    bool is_written = fflush(out->stream) == 0 && !ferror(out->stream);
-    if (is_written && is_file) is_written = fsync(fileno(out->stream)) == 0;
-    int code = errno;
-    if (fclose(out->stream) != 0 && is_written) {
-        is_written = false;
-        code = errno;
-    }
+    bool is_file = out->temporary != NULL, has_failed = ferror(out->stream) != 0;
+    int code = fflush(out->stream) != 0 ? errno : has_failed ? -1 : 0;
+    if (code == 0 && is_file && fsync(fileno(out->stream)) != 0) code = errno;
+    if (code == 0 && is_file && rename(out->temporary, out->path) != 0) code = errno;
+    if (fclose(out->stream) != 0 && code == 0 && !is_file) code = errno;
     out->stream = NULL;
-    if (!is_written && code == 0) /* a write before this one failed */
-        return ft_fail(error, FT_ERR_IO, "%s: cannot write all of it; free space on the disk, or choose another path",
-                       out->path);
-    if (!is_written) return ft_fail_file(error, out->path, "cannot write", code);
-    if (!is_file) return FT_OK;
-    if (rename(out->temporary, out->path) != 0) return ft_fail_file(error, out->path, "cannot write", errno);
+    if (code != 0 || !is_file) return code;
     free(out->temporary);
     out->temporary = NULL;
     sync_folder_of(out->path);
-    return FT_OK;
+    return 0;
 }
 
 ft_status outfile_commit(outfile *out, ft_error *error) {
-    ft_status status = finish(out, error);
+    int code = finish(out);
+    ft_status status = FT_OK;
+    if (code > 0) status = ft_fail_file(error, out->path, "cannot write", code);
+    if (code < 0)
+        status = ft_fail(error, FT_ERR_IO, "%s: cannot write all of it; free space on the disk, or choose another path",
+                         out->path);
     outfile_discard(out);
     return status;
 }
@@ -156,25 +165,16 @@ static ft_status exists_already(const char *path, ft_error *error) {
 ft_status outfolder_open(const char *path, outfolder *out, ft_error *error) {
     struct stat info;
     if (lstat(path, &info) == 0) return exists_already(path, error);
-    *out = (outfolder){.path = real_path(path)};
-    if (out->path == NULL) return FT_NOMEM(error);
-    ft_status status = FT_OK;
-    for (int i = 0; i < MAX_TRIES && status == FT_OK; i++) {
-        out->temporary = temporary_path(out->path, i);
-        if (out->temporary == NULL) {
-            status = FT_NOMEM(error);
-            break;
-        }
-        if (mkdir(out->temporary, 0777) == 0) return FT_OK;
-        int code = errno;
-        free(out->temporary);
-        out->temporary = NULL;
-        if (code != EEXIST) status = ft_fail_file(error, out->path, "cannot create the folder", code);
+    *out = (outfolder){.path = real_path(path), .lock = -1};
+    if (out->path == NULL) return ft_fail_file(error, path, "cannot create the folder", errno);
+    temporary made;
+    ft_status status = temporary_new(out->path, true, &made, error);
+    if (status == FT_OK) {
+        out->temporary = made.path;
+        out->lock = made.file;
+    } else {
+        outfolder_discard(out);
     }
-    if (status == FT_OK)
-        status =
-            ft_fail(error, FT_ERR_IO, "%s: too many temporary folders %s.*.tmp: remove them", out->path, out->path);
-    outfolder_discard(out);
     return status;
 }
 
@@ -206,17 +206,26 @@ ft_status outfolder_commit(outfolder *out, ft_error *error) {
     return status;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    remove(path); /* leftovers are recognisable by the name *.tmp */
-    return 0;
-}
-
 void outfolder_discard(outfolder *out) {
-    if (out->temporary != NULL) nftw(out->temporary, remove_one, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    if (out->temporary != NULL) temporary_remove(out->temporary);
+    if (out->path != NULL && out->lock >= 0) close(out->lock);
     free(out->temporary);
     free(out->path);
-    *out = (outfolder){0};
+    *out = (outfolder){.lock = -1};
+}
+
+/* --- Public names -------------------------------------------------------------------------------------------- */
+
+ft_status ft_outfile_open(const char *path, ft_outfile *out, ft_error *error) {
+    if (path == NULL || out == NULL) return FT_NULL_ARGUMENT(error);
+    return outfile_open(path, out, error);
+}
+
+ft_status ft_outfile_commit(ft_outfile *out, ft_error *error) {
+    if (out == NULL || out->stream == NULL) return FT_NULL_ARGUMENT(error);
+    return outfile_commit(out, error);
+}
+
+void ft_outfile_discard(ft_outfile *out) {
+    if (out != NULL) outfile_discard(out);
 }

@@ -1,19 +1,13 @@
-/* outfile.h - atomic output: a file, or a folder of files, appears complete or not at all.
- *
- * Data is written under a temporary name in the same folder, flushed to disk, and renamed. Every write is checked, so a
- * full disk is an error and leaves the old contents in place. */
+/* outfile.h - atomic output: a file (foretell/outfile.h), or a folder of files, appears complete or not at all. */
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "foretell/status.h"
+#include "foretell/outfile.h"
 
-typedef struct outfile {
-    FILE *stream;
-    char *path, *temporary;
-} outfile;
+typedef ft_outfile outfile;
 
 ft_status outfile_open(const char *path, outfile *out, ft_error *error);
 ft_status outfile_commit(outfile *out, ft_error *error); /* outfile_discard is a no-op after it */
@@ -24,6 +18,7 @@ ft_status outfile_write(const char *path, const void *bytes, size_t size, ft_err
 /* A new folder: write into out->temporary, then commit. An existing folder is an error. */
 typedef struct outfolder {
     char *path, *temporary;
+    int lock; /* held while the folder is temporary */
 } outfolder;
 
 ft_status outfolder_open(const char *path, outfolder *out, ft_error *error);

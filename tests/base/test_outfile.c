@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -163,6 +164,96 @@ static void test_folder_in_a_missing_folder(void **state) {
     assert_non_null(strstr(error.message, "no/such/set"));
 }
 
+static void test_dangling_links_are_followed(void **state) {
+    (void)state;
+    ft_error error;
+    struct stat info;
+    assert_int_equal(mkdir("sub", 0777), 0);
+    assert_int_equal(symlink("sub/target", "link"), 0);
+    assert_int_equal(symlink("../link", "sub/second"), 0); /* a link to a link, from another folder */
+    assert_int_equal(outfile_write("sub/second", "new", 3, &error), FT_OK);
+    folder_expect("sub/target", "new");
+    assert_int_equal(lstat("link", &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(symlink("no/such/place", "lost"), 0);
+    assert_int_equal(outfile_write("lost", "x", 1, &error), FT_ERR_IO);
+    assert_int_equal(symlink("circle", "circle"), 0);
+    assert_int_equal(outfile_write("circle", "x", 1, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "circle: cannot write"));
+}
+
+/* Opens a file and a folder, and is killed. */
+static void leave_temporaries(void) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        outfile out;
+        outfolder folder;
+        if (outfile_open("a.txt", &out, NULL) != FT_OK || outfolder_open("made", &folder, NULL) != FT_OK) _exit(1);
+        fputs("half", out.stream);
+        fflush(out.stream);
+        if (chdir(folder.temporary) != 0 || mkdir("inner", 0777) != 0) _exit(1);
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* What killed processes left is removed by the next one that writes there, and nothing else. */
+static void test_leftovers_are_removed(void **state) {
+    (void)state;
+    outfile live, out;
+    outfolder folder;
+    ft_error error;
+    leave_temporaries();
+    assert_int_equal(folder_count("."), 2);
+    leave_temporaries(); /* removes those of the first */
+    assert_int_equal(folder_count("."), 2);
+    assert_int_equal(outfile_open("a.txt", &live, &error), FT_OK);
+    assert_int_equal(folder_count("."), 2);
+    assert_int_equal(outfolder_open("made", &folder, &error), FT_OK);
+    assert_int_equal(folder_count("."), 2);
+    /* Others that write, names of other hosts and other files stay. */
+    const char *const kept[] = {"a.txt.00000000-1-0.tmp", "a.txt.1-0.tmp", "a.txt.tmp", "b.txt.12345678-1-0.tmp"};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) fclose(fopen(kept[i], "w"));
+    assert_int_equal(outfile_open("a.txt", &out, &error), FT_OK);
+    assert_int_equal(folder_count("."), 7);
+    fputs("later", out.stream);
+    fputs("first", live.stream);
+    assert_int_equal(outfile_commit(&out, &error), FT_OK);
+    folder_expect("a.txt", "later");
+    assert_int_equal(outfile_commit(&live, &error), FT_OK);
+    folder_expect("a.txt", "first");
+    assert_int_equal(outfolder_commit(&folder, &error), FT_OK);
+    assert_int_equal(folder_count("."), 6);
+}
+
+/* Many processes write the same file at once, and some are killed: it is always one of theirs, whole. */
+static void test_many_writers(void **state) {
+    (void)state;
+    enum { WRITERS = 8, TURNS = 40 };
+    pid_t children[WRITERS];
+    for (int i = 0; i < WRITERS; i++) {
+        children[i] = fork();
+        if (children[i] > 0) continue;
+        for (int turn = 0; turn < TURNS; turn++) {
+            if (outfile_write("a.txt", "whole", 5, NULL) != FT_OK) _exit(1);
+            outfile out;
+            if (i == 0 && turn == TURNS / 2 && outfile_open("a.txt", &out, NULL) == FT_OK) raise(SIGKILL);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(i == 0 ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_int_equal(outfile_write("a.txt", "whole", 5, NULL), FT_OK);
+    folder_expect("a.txt", "whole");
+    assert_int_equal(folder_count("."), 1);
+}
+
 static void test_out_of_memory(void **state) {
     (void)state;
     for (long n = 0;; n++) {
@@ -189,6 +280,9 @@ int main(void) {
         IN_FOLDER(test_folder_discarded),
         IN_FOLDER(test_folder_created_meanwhile),
         IN_FOLDER(test_folder_in_a_missing_folder),
+        IN_FOLDER(test_dangling_links_are_followed),
+        IN_FOLDER(test_leftovers_are_removed),
+        IN_FOLDER(test_many_writers),
         IN_FOLDER(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("base/outfile", tests, NULL, NULL);
