@@ -1,5 +1,8 @@
 /* cmd_list.c - `foretell list WHAT`: devices, predictors, formats, operators, runtimes and predictor families. */
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "commands.h"
@@ -68,7 +71,8 @@ static ft_status write_devices(FILE *stream, const arguments *args, const ft_pre
                              error);
 }
 
-/* Data sheets are listed without predictors too; files given with --predictor must exist. */
+/* Data sheets are listed without predictors too, with the exit code of what is wrong with these; files given with
+ * --predictor must exist. */
 int cmd_devices(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
     ft_predictor_set *set = NULL;
@@ -80,7 +84,7 @@ int cmd_devices(int argc, char **argv) {
     if (status != FT_OK && (status != FT_ERR_IO || args.predictors.count > 0)) return (int)status;
     int code = write_list(&args, set, write_devices);
     ft_predictor_set_free(set);
-    return code;
+    return code != FT_OK ? code : (int)status;
 }
 
 /* --- Predictors ---------------------------------------------------------------------------------------------- */
@@ -100,13 +104,22 @@ static ft_status write_predictors(FILE *stream, const arguments *args, const ft_
     return ft_report_predictors(stream, &args->output.style, set, error);
 }
 
+/* Whether there is a folder "programs" beside the predictors of models. */
+static bool has_programs(const ft_predictor_set *models) {
+    const char *path = ft_predictor_set_path(models, 0), *slash = path != NULL ? strrchr(path, '/') : NULL;
+    char folder[4096];
+    if (slash == NULL) return false;
+    snprintf(folder, sizeof folder, "%.*s/programs", (int)(slash - path), path);
+    return access(folder, F_OK) == 0;
+}
+
 /* All bundled predictors: those of models, then those of programs, which may be missing. */
 static ft_status open_bundled(ft_predictor_set **set, ft_error *error) {
     const char *paths[2 * OPTION_MAX_NAMES];
     uint32_t count = 0;
     ft_predictor_set *models = NULL, *programs = NULL;
     ft_status status = ft_predictor_set_open(NULL, 0, &models, error);
-    if (status == FT_OK && ft_predictor_set_open_programs(NULL, 0, &programs, error) != FT_OK) programs = NULL;
+    if (status == FT_OK && has_programs(models)) status = ft_predictor_set_open_programs(NULL, 0, &programs, error);
     for (uint32_t i = 0; models != NULL && i < ft_predictor_set_count(models) && count < OPTION_MAX_NAMES; i++)
         paths[count++] = ft_predictor_set_path(models, i);
     for (uint32_t i = 0; programs != NULL && i < ft_predictor_set_count(programs) && count < 2 * OPTION_MAX_NAMES; i++)

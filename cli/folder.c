@@ -36,26 +36,34 @@ static bool add_entry(char ***entries, size_t *count, const char *folder, const 
     return true;
 }
 
-char **folder_list(const char *path, size_t *count) {
+static ft_status fail_to_list(const char *path, int code) {
+    return cli_fail(code == ENOMEM ? FT_ERR_NOMEM : FT_ERR_IO, "%s: cannot read this folder: %s", path, strerror(code));
+}
+
+char **folder_list(const char *path, size_t *count, ft_status *status) {
     char **entries = NULL;
     *count = 0;
     DIR *folder = opendir(path);
     if (folder == NULL) {
-        cli_fail(FT_ERR_IO, "%s: cannot read this folder: %s", path, strerror(errno));
+        *status = fail_to_list(path, errno);
         return NULL;
     }
     bool is_complete = true;
-    for (const struct dirent *entry; is_complete && (entry = readdir(folder)) != NULL;)
+    for (const struct dirent *entry; is_complete && (errno = 0, entry = readdir(folder)) != NULL;)
         if (entry->d_name[0] != '.') is_complete = add_entry(&entries, count, path, entry->d_name);
+    int code = errno;
     closedir(folder);
-    if (!is_complete) {
-        cli_fail(FT_ERR_NOMEM, "%s: out of memory while listing this folder", path);
+    if (!is_complete || code != 0) {
+        *status = is_complete ? fail_to_list(path, code)
+                              : cli_fail(FT_ERR_NOMEM, "%s: out of memory while listing this folder", path);
         folder_free(entries, *count);
         *count = 0;
         return NULL;
     }
     if (*count > 0) qsort(entries, *count, sizeof *entries, by_name);
-    return entries != NULL ? entries : calloc(1, sizeof *entries);
+    if (entries == NULL) entries = calloc(1, sizeof *entries);
+    *status = entries != NULL ? FT_OK : cli_fail(FT_ERR_NOMEM, "%s: out of memory while listing this folder", path);
+    return entries;
 }
 
 void folder_free(char **entries, size_t count) {

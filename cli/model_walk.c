@@ -86,10 +86,10 @@ static void visit_folder(model_walk *m, const char *path, bool is_explicit, uint
         return;
     }
     size_t count;
-    char **entries = folder_list(path, &count);
+    char **entries = folder_list(path, &count, &status);
     if (entries == NULL) {
         m->failed_count++;
-        if (m->first_failure == FT_OK) m->first_failure = FT_ERR_IO;
+        if (m->first_failure == FT_OK) m->first_failure = status;
         return;
     }
     for (size_t i = 0; i < count && !is_over(m); i++) visit_path(m, entries[i], false, depth + 1);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -69,6 +70,14 @@ ft_status import_skip(import_job *job, const char *where, const char *why) {
     job->result->skipped++;
     if (job->options->skip != NULL) job->options->skip(job->options->user, where, why);
     return FT_OK;
+}
+
+ft_status import_may_skip(import_job *job, const char *path, ft_status status, const ft_error *why) {
+    assert(status != FT_OK);
+    if (status == FT_ERR_NOMEM) return FT_NOMEM(job->error);
+    /* A file that is absent or may not be read is as it is; one that can be opened failed by chance. */
+    if (status != FT_ERR_IO || access(path, R_OK) != 0) return FT_OK;
+    return ft_fail(job->error, status, "%s", why->message);
 }
 
 ft_status import_skip_short_row(import_job *job, const csv *rows, uint32_t found, uint32_t expected) {
@@ -202,9 +211,9 @@ ft_status name_list_read(const char *folder, name_list *list, ft_error *error) {
     if (entries == NULL) return ft_fail_file(error, NULL, folder, errno);
     uint32_t capacity = 0;
     ft_status status = FT_OK;
-    for (const struct dirent *entry = readdir(entries); entry != NULL && status == FT_OK; entry = readdir(entries)) {
+    for (const struct dirent *entry; status == FT_OK && (errno = 0, entry = readdir(entries)) != NULL;)
         if (entry->d_name[0] != '.' && !add_name(list, &capacity, entry->d_name)) status = FT_NOMEM(error);
-    }
+    if (status == FT_OK && errno != 0) status = ft_fail_file(error, folder, "cannot list", errno);
     closedir(entries);
     if (status != FT_OK) {
         name_list_free(list);

@@ -25,6 +25,9 @@ extern const importer ansor_importer, cg_importer, npu_importer, perfseer_import
 /* Reports a skipped item and the reason; an error when the import is strict. `why` is the same text for all items
  * skipped for one reason. */
 ft_status import_skip(import_job *job, const char *where, const char *why);
+/* Whether a file that could not be read may be skipped: FT_OK where the fault is the file's, which is there again the
+ * next time. Exhausted memory and errors of the system end the import: data must not be missing by chance. */
+ft_status import_may_skip(import_job *job, const char *path, ft_status status, const ft_error *why);
 /* Skips a row that has fewer fields than the header. */
 ft_status import_skip_short_row(import_job *job, const csv *rows, uint32_t found, uint32_t expected);
 /* FT_ERR_CANCELLED when the caller's progress function asks to stop. */

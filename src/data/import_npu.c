@@ -194,8 +194,8 @@ static ft_status read_model(npu_import *t, const char *file, const char *where, 
     const char *path = arena_format(&t->memory, "%s/tflite/%s", t->job->source, file);
     if (path == NULL) return FT_NOMEM(t->job->error);
     ft_status status = read_graph(path, &graph, &error);
-    if (status == FT_ERR_NOMEM) return FT_NOMEM(t->job->error);
     if (status != FT_OK) {
+        FT_TRY(import_may_skip(t->job, path, status, &error));
         char text[sizeof error.message + MAX_CELL + 4];
         snprintf(text, sizeof text, "%s: %s", where, error.message);
         return import_skip(t->job, text, "the network is unreadable");

@@ -191,7 +191,7 @@ static void find_name(const pickled *f, char *name, size_t size) {
 }
 
 static ft_status add_file(perfseer_import *p, pickled *f) {
-    if (f->status == FT_ERR_NOMEM) return FT_NOMEM(p->job->error);
+    if (f->status != FT_OK) FT_TRY(import_may_skip(p->job, f->path, f->status, &f->error));
     if (f->status != FT_OK) return import_skip(p->job, f->error.message, "the graph is unreadable");
     if (!f->has_label) return import_skip(p->job, f->path, "it has no label");
     char name[256];

@@ -161,8 +161,8 @@ static ft_status add_model(table_import *t, const char *path, const char *where,
     ft_error error;
     ft_status status = read_graph(t, path, &graph, &error);
     *index = FT_NONE;
-    if (status == FT_ERR_NOMEM) return FT_NOMEM(t->job->error);
     if (status != FT_OK) {
+        FT_TRY(import_may_skip(t->job, path, status, &error));
         char text[sizeof error.message + 640];
         snprintf(text, sizeof text, "%s: %s", where, error.message);
         return import_skip(t->job, text, "the model is unreadable");

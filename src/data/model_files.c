@@ -52,7 +52,7 @@ static void read_part(void *user, uint32_t part, uint32_t worker) {
 
 static ft_status add_one(import_job *job, builder *b, const reading *r, model_file *file) {
     file->graph = FT_NONE;
-    if (r->status == FT_ERR_NOMEM) return FT_NOMEM(job->error);
+    if (r->status != FT_OK) FT_TRY(import_may_skip(job, file->path, r->status, &r->error));
     if (r->status != FT_OK) return import_skip(job, r->error.message, "the graph is unreadable");
     job->result->models++;
     return builder_add_packed(b, r->packed.data, r->packed.length, &file->graph, job->error);

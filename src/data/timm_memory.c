@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "foretell/cost.h"
@@ -87,7 +88,7 @@ static ft_status bytes_per_image(const char *folder, const char *file, double *b
     if (status == FT_OK) *bytes = (double)memory.saved_bytes / PLAN_BATCH;
     ft_graph_free(bound);
     ft_graph_free(graph);
-    return status == FT_ERR_NOMEM ? status : FT_OK;
+    return status == FT_ERR_NOMEM || (status == FT_ERR_IO && access(path, R_OK) == 0) ? status : FT_OK;
 }
 
 /* The distance of a graph from the measured bytes per image, as a logarithm. */

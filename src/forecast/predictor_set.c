@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,8 @@ static ft_status add_folder(ft_predictor_set *set, const char *outer, const char
     buf_format(&folder, "%s%s", outer, inner);
     int count = folder.failed ? -1 : scandir(folder.data, &names, is_predictor, alphasort);
     ft_status status = folder.failed ? FT_NOMEM(error) : FT_OK;
+    if (status == FT_OK && count < 0 && errno != ENOENT && errno != ENOTDIR)
+        status = ft_fail_file(error, folder.data, "cannot list", errno);
     for (int i = 0; i < count; i++) {
         buf path = {0};
         buf_format(&path, "%s/%s", folder.data, names[i]->d_name);

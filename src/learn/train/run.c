@@ -40,7 +40,7 @@ static bool has_file(const char *folder, const char *name) {
 
 /* --- Content of a folder ------------------------------------------------------------------------------------- */
 
-/* "config.json.123-0.tmp": a temporary file of config.json that a killed process left behind. */
+/* "config.json.1a2b3c4d-123-0.tmp": a temporary file of config.json that a killed process left behind. */
 static bool is_leftover(const char *name, const char *of) {
     size_t length = strlen(name), start = strlen(of);
     return length > start + 5 && strncmp(name, of, start) == 0 && name[start] == '.' &&
@@ -81,12 +81,13 @@ static ft_status check_replaceable(const char *folder, ft_error *error) {
     if (entries == NULL) return ft_fail_file(error, folder, "cannot be replaced", errno);
     ft_status status = FT_OK;
     bool has_config = false;
-    for (struct dirent *entry = readdir(entries); entry != NULL && status == FT_OK; entry = readdir(entries)) {
+    for (struct dirent *entry; status == FT_OK && (errno = 0, entry = readdir(entries)) != NULL;) {
         has_config = has_config || strcmp(entry->d_name, "config.json") == 0;
         if (kind_of(entry->d_name) == ENTRY_OTHER)
             status = ft_fail(error, FT_ERR_USAGE, "%s: contains %s, which is not a file of a run: not replaced", folder,
                              entry->d_name);
     }
+    if (status == FT_OK && errno != 0) status = ft_fail_file(error, folder, "cannot list", errno);
     closedir(entries);
     if (status == FT_OK && !has_config)
         status = ft_fail(error, FT_ERR_USAGE, "%s: not a run (no config.json in it): not replaced", folder);
