@@ -192,14 +192,14 @@ static bool is_exact(const char *part) {
 }
 
 /* Parts add up to the value after it has changed: those that are estimates are scaled, or all if that is not enough. */
-static ft_status scale_parts(ft_metric_result *m, double value, arena *memory, ft_error *error) {
+ft_status job_scale_parts(forecast_job *job, ft_metric_result *m, double value, ft_error *error) {
     double sum = 0, exact = 0;
     for (uint32_t i = 0; i < m->part_count; i++) {
         sum += m->parts[i].value;
         if (is_exact(m->parts[i].type)) exact += m->parts[i].value;
     }
     if (m->part_count == 0 || !(sum > 0) || value == m->value) return FT_OK;
-    ft_part *parts = arena_copy(memory, m->parts, m->part_count * sizeof *parts);
+    ft_part *parts = arena_copy(&job->context->memory, m->parts, m->part_count * sizeof *parts);
     if (parts == NULL) return FT_NOMEM(error);
     bool keeps_exact = sum > exact && value + (sum - m->value) > exact;
     double left = keeps_exact ? exact : 0, ratio = (value + (sum - m->value) - left) / (sum - left);
@@ -209,11 +209,11 @@ static ft_status scale_parts(ft_metric_result *m, double value, arena *memory, f
     return FT_OK;
 }
 
-static ft_status settle_metric(const context_curve *curve, ft_metric_result *m, double batch, arena *memory,
-                               ft_error *error) {
+static ft_status settle_metric(forecast_job *job, const context_curve *curve, ft_metric_result *m, ft_error *error) {
+    double batch = (double)job->out->request.batch;
     curve_value v;
     if (isnan(m->value) || job_is_ratio(m->metric) || !value_at(curve, m->metric, batch, &v)) return FT_OK;
-    FT_TRY(scale_parts(m, v.ends[END_VALUE], memory, error));
+    FT_TRY(job_scale_parts(job, m, v.ends[END_VALUE], error));
     m->lo = v.ends[END_LOW];
     m->value = v.ends[END_VALUE];
     m->hi = v.ends[END_HIGH];
@@ -231,8 +231,7 @@ ft_status curve_settle(forecast_job *job, ft_error *error) {
     assert(batch >= 1);
     FT_TRY(find_curve(c, &job->out->request, &curve, error));
     FT_TRY(reach(c, curve, batch, job, error));
-    for (uint32_t i = 0; i < job->out->metric_count; i++)
-        FT_TRY(settle_metric(curve, &job->metrics[i], batch, &c->memory, error));
+    for (uint32_t i = 0; i < job->out->metric_count; i++) FT_TRY(settle_metric(job, curve, &job->metrics[i], error));
     return FT_OK;
 }
 

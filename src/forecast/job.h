@@ -5,12 +5,14 @@
  *   job.c            one request: notes, and the choice of the predictor
  *   defaults.c       what the request left open: type and setting
  *   time.c, memory.c the metrics
+ *   limit.c          the shortest time that the data sheet allows
  *   curve.c          the metrics as functions of the batch, non-decreasing
  *   work.c           FLOPs and bytes of the parts of a time, and what bounds them */
 #ifndef FORECAST_JOB_H
 #define FORECAST_JOB_H
 
 #include "base/arena.h"
+#include "cost/limit.h"
 #include "foretell/forecast.h"
 #include "predictor/core/model_view.h"
 #include "predictor/core/predictor.h"
@@ -124,6 +126,13 @@ ft_status job_predict_memory(forecast_job *job, ft_error *error);
 
 /* Whether a metric is a ratio, which does not grow with the work. */
 bool job_is_ratio(const char *metric);
+
+/* Changes the parts of a metric so that they add up to a new value. */
+ft_status job_scale_parts(forecast_job *job, ft_metric_result *m, double value, ft_error *error);
+/* The rates that no kernel on a device exceeds. */
+limit_rates limit_rates_of(const ft_device *sheet);
+/* Raises a predicted time, and the ends of its interval, to what peak rate and bandwidth of the device allow. */
+ft_status job_limit_time(forecast_job *job, ft_error *error);
 
 /* --- Curves -------------------------------------------------------------------------------------------------- */
 

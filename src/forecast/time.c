@@ -279,5 +279,7 @@ ft_status job_predict_time(forecast_job *job, ft_error *error) {
     }
     const ft_metric_result *time = &job->metrics[METRIC_TIME];
     assert(isnan(time->value) == (time->predictor == NULL));
-    return isnan(time->value) || job->is_point ? FT_OK : add_bounds(job, parts, time->part_count, error);
+    if (isnan(time->value) || job->is_point) return job_limit_time(job, error);
+    FT_TRY(add_bounds(job, parts, time->part_count, error));
+    return job_limit_time(job, error);
 }

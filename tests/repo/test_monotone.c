@@ -16,12 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "forecast/job.h"
+
 enum { BATCHES = 12, DEVICES_EACH = 3, MAX_BATCH = 3000, TIMM_MODELS = 90, TFLITE_MODELS = 20 };
 
 static ft_predictor_set *set;
 static uint64_t seed = 27;
 static uint32_t next_device;
-static unsigned long pairs, models;
+static unsigned long pairs, models, limited;
 
 static int set_up(void **state) {
     (void)state;
@@ -35,7 +37,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    print_message("# %lu models, %lu pairs of batches\n", models, pairs);
+    print_message("# %lu models, %lu pairs of batches, %lu times against their limits\n", models, pairs, limited);
     ft_predictor_set_free(set);
     return 0;
 }
@@ -101,6 +103,33 @@ static void check_fits(const char *file, const ft_graph *model, const ft_results
     }
 }
 
+/* The limit of the request is computed anew, from the graph bound at its batch. */
+static void check_limit(const char *file, const ft_graph *model, const ft_result *r) {
+    const ft_binding binding = {.batch = r->request.batch};
+    ft_cost_options options = ft_cost_options_default();
+    const limit_rates rates = limit_rates_of(r->request.sheet);
+    const ft_metric_result *time = ft_result_time(r);
+    ft_graph *bound = NULL;
+    ft_cost cost = {0};
+    ft_error error;
+    arena memory;
+    limit_work work;
+    options.mode = r->request.mode;
+    options.dtype = r->request.dtype;
+    arena_init(&memory, FT_MAX_GRAPH_BYTES);
+    assert_int_equal(ft_graph_bind(model, &binding, &bound, &error), FT_OK);
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
+    assert_true(limit_work_make(bound, &cost, &options, &memory, &work));
+    double limit = limit_us(&work, &rates);
+    limited++;
+    if (time->value < limit * (1 - 1e-9) || time->lo < limit * (1 - 1e-9))
+        fail_msg("%s on %s: %g us (from %g) for batch %lld, but %g is the least", file, r->request.device, time->value,
+                 time->lo, (long long)r->request.batch, limit);
+    ft_cost_free(&cost);
+    ft_graph_free(bound);
+    arena_free(&memory);
+}
+
 static void check_requests(const char *file, const ft_graph *model, const char *device, ft_mode mode,
                            const int64_t batches[static BATCHES]) {
     ft_request requests[BATCHES];
@@ -112,6 +141,7 @@ static void check_requests(const char *file, const ft_graph *model, const char *
     if (status != FT_OK) fail_msg("%s: %s", file, error.message);
     for (int i = 1; i < BATCHES; i++) check_pair(file, &results.items[i - 1], &results.items[i]);
     check_fits(file, model, &results);
+    for (int i = 0; i < BATCHES; i += 4) check_limit(file, model, &results.items[i]);
     ft_results_free(&results);
 }
 
