@@ -97,8 +97,18 @@ typedef struct resolved_request {
     double batch;
 } resolved_request;
 
+/* Types that PyTorch computes whole models in, and that were measured. Others would be taken for the nearest of them.
+ */
+static ft_status check_dtype(ft_dtype dtype, ft_error *error) {
+    bool is_known = dtype == FT_DTYPE_UNKNOWN || dtype == FT_FLOAT32 || dtype == FT_FLOAT16 || dtype == FT_BFLOAT16;
+    if (is_known) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "PyTorch was measured in float32, float16 and bfloat16, not in %s",
+                   ft_dtype_name(dtype));
+}
+
 static ft_status resolve_request(const torch_model *m, const model_view *s, const target_device *target,
                                  resolved_request *r, ft_error *error) {
+    FT_TRY(check_dtype(s->request.dtype, error));
     FT_TRY(torch_setting_parse(s->request.setting, s->request.mode, s->request.dtype, &r->requested, error));
     r->requested.device = target->index;
     if (target->index != FT_NONE)
