@@ -221,10 +221,11 @@ tidy: $(PROTO_HEADERS) | setup-check
 	 echo "TIDY   $$(wc -l < $$list) files"; \
 	 xargs -a $$list -r -P "$$(nproc)" -n 1 scripts/tidy $(LANGUAGE) $(INCLUDES) $(PKG_CFLAGS)
 
-# Threads that share a predictor set, under ThreadSanitizer.
+# Threads that share a predictor set, and those of folders, under ThreadSanitizer.
 thread-check:
-	@$(MAKE) --no-print-directory BUILD=build-tsan SANITIZE=thread build-tsan/tests/forecast build-tsan/tests/base
-	@BUILD=build-tsan scripts/run-tests build-tsan/tests/forecast:test_threads build-tsan/tests/base:test_pool
+	@$(MAKE) --no-print-directory BUILD=build-tsan SANITIZE=thread build-tsan/tests/forecast build-tsan/tests/base build-tsan/tests/cli
+	@BUILD=build-tsan scripts/run-tests build-tsan/tests/forecast:test_threads build-tsan/tests/base:test_pool \
+	    build-tsan/tests/cli:test_model_queue build-tsan/tests/cli:test_model_walk
 
 # varFuncNullUB speaks of systems whose NULL is a plain 0; POSIX has a pointer.
 cppcheck: | setup-check

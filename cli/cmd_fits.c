@@ -192,7 +192,7 @@ static int check_model(arguments *args) {
     if (status != FT_OK) return (int)status;
     if (ft_graph_read(args->path, &model, &error) != FT_OK) return (int)cli_fail(error.status, "%s", error.message);
     q.model = model;
-    q.shapes = shapes_for(&args->predict.shapes, model, false, 0);
+    q.shapes = shapes_for(&args->predict.shapes, NULL, model, false, 0);
     int code = write_report(&q);
     ft_graph_free(model);
     return code;

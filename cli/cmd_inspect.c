@@ -11,6 +11,7 @@ typedef struct arguments {
     const char *runtime;
     argument_list paths;
     bool is_full, has_no_inplace, is_quiet;
+    uint32_t threads;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
@@ -54,6 +55,7 @@ static const option_row rows[] = {
     {"no-inplace", NULL, "no operator overwrites its input", 0, FLAG(arguments, has_no_inplace)},
     {"workspace", "BYTES", "limit of scratch memory per operator, as 64M or 1G (none)", 0,
      BYTES(arguments, inspect.cost.workspace_bytes)},
+    THREADS_ROW(arguments, threads, 60),
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
@@ -110,11 +112,27 @@ static ft_status begin_report(model_walk *m, ft_error *error) {
     return ft_report_begin(r->out.stream, options, &r->report, error);
 }
 
-static ft_status report_graph(model_walk *m, const char *path, const ft_graph *graph, ft_error *error) {
+static ft_status inspect_graph(const model_walk *m, const char *path, const ft_graph *graph, void **work,
+                               ft_error *error) {
+    const run *r = m->user;
+    ft_inspect_options options = r->args->inspect;
+    ft_shape_binding chosen[SHAPES_MAX];
+    options.binding = shapes_for(&r->args->shapes, chosen, graph, m->has_several, options.binding.batch);
+    ft_inspection *made = NULL;
+    ft_status status = ft_inspect(&options, path, graph, &made, error);
+    *work = made;
+    return status;
+}
+
+static void free_inspection(void *work) {
+    ft_inspection_free(work);
+}
+
+static ft_status report_graph(model_walk *m, const char *path, const ft_graph *graph, void *work, ft_error *error) {
+    (void)path;
+    (void)graph;
     run *r = m->user;
-    ft_binding binding = shapes_for(&r->args->shapes, graph, m->has_several, r->args->inspect.binding.batch);
-    ft_report_bind(r->report, &binding);
-    return ft_report_model(r->report, path, graph, error);
+    return ft_report_add(r->report, work, error);
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
@@ -138,7 +156,10 @@ static ft_status run_inspect(arguments *args) {
     model_walk m = {.paths = args->paths,
                     .out = &r.out,
                     .is_quiet = args->is_quiet,
+                    .threads = args->threads,
                     .begin = begin_report,
+                    .prepare = inspect_graph,
+                    .release = free_inspection,
                     .visit = report_graph,
                     .user = &r};
     ft_status status = output_open(&args->output, &r.out);

@@ -10,6 +10,7 @@ typedef struct arguments {
     ft_result_style style;
     const char *trace, *plot;
     argument_list paths;
+    uint32_t threads;
     bool is_quiet;
 } arguments;
 
@@ -26,6 +27,7 @@ static const option_row rows[] = {
      TEXT(arguments, trace)},
     {"plot", "FILE", "plot time and memory by batch size and device, and time by kernel, to FILE.svg or FILE.png", 0,
      PARSED_BY(option_plot, arguments, plot)},
+    THREADS_ROW(arguments, threads, 60),
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
@@ -107,16 +109,38 @@ static ft_status write_results(run *r, bool has_several, const ft_model_results 
     return status == FT_OK ? ft_result_report_add(r->report, entry, error) : status;
 }
 
-static ft_status predict_graph(model_walk *m, const char *path, const ft_graph *graph, ft_error *error) {
-    run *r = m->user;
+/* Results of one model, with the shapes that they refer to. */
+typedef struct prediction {
+    ft_results results;
+    ft_binding binding;
+    ft_shape_binding shapes[];
+} prediction;
+
+static void free_prediction(void *work) {
+    prediction *p = work;
+    ft_results_free(&p->results);
+    free(p);
+}
+
+static ft_status predict_graph(const model_walk *m, const char *path, const ft_graph *graph, void **work,
+                               ft_error *error) {
+    (void)path;
+    const run *r = m->user;
     predict_options *a = &r->args->predict;
-    ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
-    ft_results results = {0};
-    ft_status status = ft_predict(a->set, graph, &shapes, r->requests, r->request_count, &results, error);
-    if (status == FT_OK)
-        status = write_results(r, m->has_several, &(ft_model_results){path, graph, &shapes, &results}, error);
-    ft_results_free(&results);
-    return status;
+    prediction *p = calloc(1, sizeof *p + a->shapes.count * sizeof p->shapes[0]);
+    if (p == NULL) {
+        snprintf(error->message, sizeof error->message, "out of memory");
+        return error->status = FT_ERR_NOMEM;
+    }
+    p->binding = shapes_for(&a->shapes, p->shapes, graph, m->has_several, 0);
+    *work = p;
+    return ft_predict(a->set, graph, &p->binding, r->requests, r->request_count, &p->results, error);
+}
+
+static ft_status report_prediction(model_walk *m, const char *path, const ft_graph *graph, void *work,
+                                   ft_error *error) {
+    const prediction *p = work;
+    return write_results(m->user, m->has_several, &(ft_model_results){path, graph, &p->binding, &p->results}, error);
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
@@ -133,8 +157,11 @@ static ft_status run_models(run *r) {
     model_walk m = {.paths = args->paths,
                     .out = &r->out,
                     .is_quiet = args->is_quiet,
+                    .threads = args->threads,
                     .begin = begin_run,
-                    .visit = predict_graph,
+                    .prepare = predict_graph,
+                    .release = free_prediction,
+                    .visit = report_prediction,
                     .user = r};
     ft_status status = output_open(&args->output, &r->out);
     if (status != FT_OK) return status;

@@ -136,10 +136,12 @@ static ft_status tabled_flow(run *r, const ft_graph *graph, const ft_binding *sh
     return status == FT_OK ? ft_flow_set_times(*flow, r->times, r->args->replay.is_strict, error) : status;
 }
 
-static ft_status replay_graph(model_walk *m, const char *path, const ft_graph *graph, ft_error *error) {
+static ft_status replay_graph(model_walk *m, const char *path, const ft_graph *graph, void *work, ft_error *error) {
+    (void)work;
     run *r = m->user;
     predict_options *a = &r->args->predict;
-    ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
+    ft_shape_binding chosen[SHAPES_MAX];
+    ft_binding shapes = shapes_for(&a->shapes, chosen, graph, m->has_several, 0);
     ft_results results = {0};
     ft_flow *flow = NULL;
     ft_status status = r->times != NULL ? tabled_flow(r, graph, &shapes, &flow, error)

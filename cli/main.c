@@ -1,6 +1,7 @@
 /* main.c - the process: finds the sub-command, prints the overview of commands. */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,12 +162,12 @@ static void set_environment(void) {
     setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
-/* A prediction allocates and frees a few hundred kilobytes. glibc returns blocks of that size to the system at once and
- * gets them back page by page, until a larger one has been freed. */
+/* Each model allocates and frees some megabytes. glibc returns blocks of that size to the system at once and gets them
+ * back page by page, which takes most of the time of a folder and is done by one thread at a time. */
 static void keep_freed_memory(void) {
-    enum { BLOCK = 4 << 20 };
-    void *volatile block = malloc(BLOCK);
-    free(block);
+    enum { MIB = 1 << 20 };
+    mallopt(M_MMAP_THRESHOLD, 32 * MIB);
+    mallopt(M_TRIM_THRESHOLD, 128 * MIB);
 }
 
 int main(int argc, char **argv) {

@@ -34,15 +34,16 @@ static bool has_input_or_symbol(const ft_graph *graph, const char *name) {
     return false;
 }
 
-ft_binding shapes_for(shape_list *list, const ft_graph *graph, bool has_several, int64_t batch) {
+ft_binding shapes_for(shape_list *list, ft_shape_binding *chosen, const ft_graph *graph, bool has_several,
+                      int64_t batch) {
     ft_binding binding = {.batch = batch, .shapes = list->items, .shape_count = list->count};
     if (!has_several || list->count == 0) return binding;
-    binding.shapes = list->chosen;
+    binding.shapes = chosen;
     binding.shape_count = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         if (!has_input_or_symbol(graph, list->items[i].name)) continue;
         list->is_used[i] = true;
-        list->chosen[binding.shape_count++] = list->items[i];
+        chosen[binding.shape_count++] = list->items[i];
     }
     return binding;
 }

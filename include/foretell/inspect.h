@@ -82,6 +82,13 @@ FT_API void ft_report_bind(ft_report *report, const ft_binding *binding);
 /* `file` is what the report calls the model; `graph` is as read, not bound. Writes nothing of a model that fails,
  * unless it is the stream (FT_ERR_IO) or memory (FT_ERR_NOMEM) that does. */
 FT_API ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error);
+/* ft_report_model in two steps: the costs of a model, which threads may compute for several models at once, and its
+ * rows. `file` and `graph` must outlive the inspection. */
+typedef struct ft_inspection ft_inspection;
+FT_API ft_status ft_inspect(const ft_inspect_options *options, const char *file, const ft_graph *graph,
+                            ft_inspection **inspection, ft_error *error);
+FT_API void ft_inspection_free(ft_inspection *inspection);
+FT_API ft_status ft_report_add(ft_report *report, const ft_inspection *inspection, ft_error *error);
 /* Ends the document, flushes it, and returns the first error of the stream. Frees the report; NULL is fine. */
 FT_API ft_status ft_report_end(ft_report *report, ft_error *error);
 

@@ -73,25 +73,60 @@ void ft_report_bind(ft_report *report, const ft_binding *binding) {
     report->options.binding = *binding;
 }
 
-ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error) {
-    facts f;
+static ft_status add_facts(ft_report *report, const facts *f, ft_error *error) {
     writer *w = &report->writer;
-    FT_TRY(facts_gather(file, graph, &report->options, &f, error));
     switch (report->options.style.output) {
     case FT_TABLE:
-        report_table_model(w, &f);
+        report_table_model(w, f);
         break;
     case FT_JSON:
-        report_json_model(w, &f);
+        report_json_model(w, f);
         break;
     case FT_CSV:
-        report_csv_model(w, &f);
+        report_csv_model(w, f);
         break;
     }
     w->model_count++;
-    facts_free(&f);
     return sink_flush(&w->out, error);
 }
+
+ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error) {
+    facts f;
+    FT_TRY(facts_gather(file, graph, &report->options, &f, error));
+    ft_status status = add_facts(report, &f, error);
+    facts_free(&f);
+    return status;
+}
+
+/* --- In two steps -------------------------------------------------------------------------------------------- */
+
+struct ft_inspection {
+    facts facts;
+};
+
+ft_status ft_inspect(const ft_inspect_options *options, const char *file, const ft_graph *graph,
+                     ft_inspection **inspection, ft_error *error) {
+    ft_inspection *made = calloc(1, sizeof *made);
+    if (made == NULL) return FT_NOMEM(error);
+    ft_status status = facts_gather(file, graph, options, &made->facts, error);
+    if (status == FT_OK)
+        *inspection = made;
+    else
+        free(made);
+    return status;
+}
+
+void ft_inspection_free(ft_inspection *inspection) {
+    if (inspection == NULL) return;
+    facts_free(&inspection->facts);
+    free(inspection);
+}
+
+ft_status ft_report_add(ft_report *report, const ft_inspection *inspection, ft_error *error) {
+    return add_facts(report, &inspection->facts, error);
+}
+
+/* --- The end ------------------------------------------------------------------------------------------------- */
 
 ft_status ft_report_end(ft_report *report, ft_error *error) {
     if (report == NULL) return FT_OK;

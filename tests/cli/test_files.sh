@@ -201,6 +201,25 @@ unreadable_file() {
     exits_with 3 "$foretell" inspect secret.onnx
 }
 
+# Folders with models, damaged files, files of several graphs and of none: messages and documents are those of one thread.
+any_threads_print_the_same() { # command...
+    local threads
+    if [ ! -d mixed ]; then
+        mkdir -p mixed/a mixed/b/c
+        for i in $(seq 12); do
+            cp tiny.onnx "mixed/a/$i.onnx"
+            gzip -nc net.onnx >"mixed/b/$i.onnx.gz"
+            head -c $((80 * i)) net.onnx >"mixed/b/c/cut$i.onnx"
+        done
+        echo 'no model' >mixed/b/notes.txt
+    fi
+    for threads in 1 2 5; do
+        exits_with 13 "$foretell" "$@" mixed tiny.onnx mixed/a --threads $threads >"out.$threads" 2>"err.$threads" || return 1
+        cmp out.1 "out.$threads" && cmp err.1 "err.$threads" || return 1
+    done
+    [ "$(grep -c cut err.1)" -ge 10 ]
+}
+
 point "--output writes the file" output_is_written
 point "a failure leaves the old file" failure_keeps_old_file
 point "what did not fail is written" partial_failure_writes_the_rest
@@ -215,6 +234,11 @@ point "full disk, devices" full_disk list devices
 point "full disk, ops" full_disk list ops
 point "full disk, help" full_disk --help
 point "full disk, --output" full_disk_of_file
+for format in table json csv; do
+    point "inspect: any number of threads, $format" any_threads_print_the_same inspect -f $format
+    point "predict: any number of threads, $format" any_threads_print_the_same predict -D adreno-640,rtx-3090 -f $format
+done
+point "inspect --full: any number of threads" any_threads_print_the_same inspect --full --kernels tflite-cpu
 point "help fits a terminal and its examples can be copied" help_can_be_copied
 point "SIGINT leaves nothing half written" interrupted INT 130
 point "SIGTERM leaves nothing half written" interrupted TERM 143
