@@ -4,35 +4,16 @@
  * A scan of the text bounds depth and number of values first, as jansson has no such limits; then jansson parses it.
  * tfgraph.c interprets the nodes. Unknown keys are ignored; known keys of a wrong type are errors. Weights are not
  * in the file: inbounds that name no node are omitted variables. */
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/map.h"
+#include "read/json_scan.h"
 #include "read/read.h"
 #include "read/tfgraph.h"
 
-enum { MAX_TEXT_BYTES = 64 * 1024 * 1024, MAX_VALUES = 4 * 1000 * 1000 };
-
 /* --- Scanning the text ------------------------------------------------------------------------------------------- */
-
-static bool is_space(uint8_t c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* `at` is after the opening quote; returns the position of the closing one, or `size`. */
-static size_t string_end(const uint8_t *bytes, size_t size, size_t at) {
-    assert(at <= size);
-    while (at < size && bytes[at] != '"') at += bytes[at] == '\\' ? 2 : 1;
-    return at < size ? at : size;
-}
-
-static size_t skip_space(const uint8_t *bytes, size_t size, size_t at) {
-    assert(at <= size);
-    while (at < size && is_space(bytes[at])) at++;
-    return at;
-}
 
 static bool is_node_key(const uint8_t *key, size_t length) {
     const char *const keys[] = {"inbounds", "outbounds", "attr"};
@@ -44,7 +25,7 @@ static bool is_node_key(const uint8_t *key, size_t length) {
 
 /* An object whose first value is an object with one of the keys of a node. */
 static bool matches(const uint8_t *bytes, size_t size) {
-    size_t at = skip_space(bytes, size, 0), depth = 0;
+    size_t at = json_scan_space(bytes, size, 0), depth = 0;
     if (at == size || bytes[at] != '{') return false;
     for (; at < size; at++) {
         if (bytes[at] == '{' || bytes[at] == '[') {
@@ -52,35 +33,15 @@ static bool matches(const uint8_t *bytes, size_t size) {
         } else if (bytes[at] == '}' || bytes[at] == ']') {
             if (--depth < 2) return false;
         } else if (bytes[at] == '"') {
-            size_t end = string_end(bytes, size, at + 1), next = skip_space(bytes, size, end + (end < size));
+            size_t end = json_scan_string(bytes, size, at + 1), next = json_scan_space(bytes, size, end + (end < size));
             bool is_key = next < size && bytes[next] == ':';
             if (depth == 2 && is_key && is_node_key(bytes + at + 1, end - at - 1)) return true;
             at = end;
-        } else if (depth == 1 && !is_space(bytes[at]) && bytes[at] != ':') {
+        } else if (depth == 1 && bytes[at] != ':' && json_scan_space(bytes, at + 1, at) == at) {
             return false; /* the first value is not an object */
         }
     }
     return false;
-}
-
-static ft_status check_text(const uint8_t *bytes, size_t size, ft_error *error) {
-    if (size > MAX_TEXT_BYTES)
-        return ft_fail(error, FT_ERR_LIMIT, "the JSON text has more than %d bytes", MAX_TEXT_BYTES);
-    size_t depth = 0, values = 0;
-    for (size_t at = 0; at < size; at++) {
-        uint8_t c = bytes[at];
-        if (c == '"')
-            at = string_end(bytes, size, at + 1);
-        else if (c == '}' || c == ']')
-            depth -= depth > 0;
-        else if (c == '{' || c == '[')
-            depth++;
-        values += c == ',' || c == ':' || c == '{' || c == '[';
-        if (depth > FT_MAX_DEPTH)
-            return ft_fail(error, FT_ERR_LIMIT, "the JSON text nests deeper than %d at byte %zu", FT_MAX_DEPTH, at);
-    }
-    if (values > MAX_VALUES) return ft_fail(error, FT_ERR_LIMIT, "the JSON text has more than %d values", MAX_VALUES);
-    return FT_OK;
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------------------------- */
@@ -277,7 +238,7 @@ static ft_status build(json_t *root, const char *path, ft_graph **graph, ft_erro
 }
 
 static ft_status read_text(const uint8_t *bytes, size_t size, const char *path, ft_graph **graph, ft_error *error) {
-    FT_TRY(check_text(bytes, size, error));
+    FT_TRY(json_scan_check(bytes, size, error));
     json_t *root;
     FT_TRY(json_parse(bytes, size, &root, error));
     ft_status status = json_is_object(root)

@@ -4,9 +4,9 @@
  * without its weights (onnx_strip.c), and allocates from an arena with a limit. onnx.h lists the files that turn the
  * decoded model into a graph. */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "read/decoder.h"
 #include "read/onnx/onnx.h"
 #include "read/read.h"
 #include "read/wire.h"
@@ -107,35 +107,14 @@ bool onnx_matches(const uint8_t *bytes, size_t size) {
 
 /* --- Decoding ---------------------------------------------------------------------------------------------------- */
 
-typedef struct decoder {
-    arena memory;
-    ProtobufCAllocator allocator;
-    bool is_full; /* the decoder reports lack of memory like damage */
-} decoder;
-
-static void *decoder_alloc(void *data, size_t size) {
-    decoder *d = data;
-    void *block = arena_alloc(&d->memory, size);
-    if (block == NULL) d->is_full = true;
-    return block;
-}
-
-/* Memory is freed with the arena. */
-static void decoder_free(void *data, void *pointer) {
-    (void)data;
-    (void)pointer;
-}
-
 static ft_status decode(const uint8_t *bytes, size_t size, filecopy *file, decoder *d, const Onnx__ModelProto **model,
                         ft_error *error) {
     uint8_t *stripped;
     size_t stripped_size;
+    const void *message;
     FT_TRY(onnx_strip(bytes, size, file, &stripped, &stripped_size, error));
-    d->allocator = (ProtobufCAllocator){.alloc = decoder_alloc, .free = decoder_free, .allocator_data = d};
-    *model = onnx__model_proto__unpack(&d->allocator, stripped_size, stripped);
-    free(stripped);
-    if (d->is_full) return FT_NOMEM(error);
-    if (*model == NULL) return ft_fail(error, FT_ERR_DAMAGED, "damaged: a packed list of numbers has the wrong length");
+    FT_TRY(decoder_unpack(d, &onnx__model_proto__descriptor, stripped, stripped_size, &message, error));
+    *model = message;
     return FT_OK;
 }
 
@@ -216,8 +195,8 @@ static ft_status read_model(const uint8_t *bytes, size_t size, filecopy *file, d
 
 static ft_status read_onnx(const uint8_t *bytes, size_t size, const read_origin *origin, ft_graph **graph,
                            ft_error *error) {
-    decoder d = {.is_full = false};
-    arena_init(&d.memory, FT_MAX_GRAPH_BYTES / 2);
+    decoder d;
+    decoder_init(&d);
     ft_status status = read_model(bytes, size, origin->file, &d, graph, error);
     arena_free(&d.memory);
     return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "%s", origin->path);

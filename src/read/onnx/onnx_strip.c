@@ -87,6 +87,7 @@ ft_status onnx_strip(const uint8_t *bytes, size_t size, filecopy *file, uint8_t 
                      ft_error *error) {
     static const strip_format format = {.rules = rules,
                                         .names = message_names,
+                                        .root = MODEL,
                                         .index_types = INDEX_TYPES,
                                         .type_field = ONNX_TYPE_FIELD,
                                         .segment_field = SEGMENT_FIELD};

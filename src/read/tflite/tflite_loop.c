@@ -4,13 +4,11 @@
  * a LOOP_CARRY operator: otherwise a constant initial value (a counter that starts at 0, a state of zeros) would
  * make everything computed from it look constant.
  *
- * The trip count is known for counting loops, as converted recurrent layers are: the condition (or one side of an
- * AND in it) is "counter < limit", the counter starts at 0, the body adds 1, and the limit does not change. Binding
- * then reads the trip count from the limit. Any other loop counts as one trip. */
+ * loop.h finds the trip count of counting loops; any other loop counts as one trip. */
+#include "read/loop.h"
 #include "read/tflite/tflite.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* Whether the body returns variable `i` unchanged. */
 static bool is_unchanged(const tflite_frame *body, uint32_t i) {
@@ -60,60 +58,6 @@ static ft_status enter_loop(tflite_model *model, tflite_site *site, int64_t body
     return FT_OK;
 }
 
-/* --- Trip count -------------------------------------------------------------------------------------------------- */
-
-/* The operator, of those added since `begin`, that computes a tensor; NULL when none does. */
-static const ft_op *find_producer(const ft_graph *graph, uint32_t begin, uint32_t tensor) {
-    assert(begin <= graph->op_count);
-    for (uint32_t i = graph->op_count; i > begin; i--) {
-        const ft_op *op = &graph->ops[i - 1];
-        if (op->output_count > 0 && op->outputs[0] == tensor) return op;
-    }
-    return NULL;
-}
-
-static bool is_op(const ft_op *op, const char *type, uint32_t inputs) {
-    if (op == NULL || strcmp(op->type, type) != 0 || op->input_count != inputs) return false;
-    for (uint32_t i = 0; i < inputs; i++) {
-        if (op->inputs[i] == FT_NONE) return false;
-    }
-    return true;
-}
-
-static bool is_stored(const ft_graph *graph, uint32_t tensor, int64_t value) {
-    const ft_value *stored = graph->tensors[tensor].value;
-    return stored != NULL && stored->count == 1 && stored->ints != NULL && stored->ints[0] == value;
-}
-
-/* The limit of a counting loop whose condition is `tensor`, or FT_NONE. */
-static uint32_t limit_of(const ft_graph *graph, uint32_t begin, uint32_t tensor, const tflite_list *variables,
-                         const tflite_list *results) {
-    const ft_op *compare = find_producer(graph, begin, tensor);
-    bool is_less = is_op(compare, "LESS", 2);
-    if (!is_less && !is_op(compare, "GREATER", 2)) return FT_NONE;
-    uint32_t counter = compare->inputs[is_less ? 0 : 1], limit = compare->inputs[is_less ? 1 : 0];
-    const ft_op *entry = find_producer(graph, begin, counter);
-    if (!is_op(entry, "LOOP_CARRY", 1) || !is_stored(graph, entry->inputs[0], 0)) return FT_NONE;
-    if (is_op(find_producer(graph, begin, limit), "LOOP_CARRY", 1)) return FT_NONE;
-    for (uint32_t i = 0; i < variables->count; i++) {
-        if (variables->items[i] != counter) continue;
-        const ft_op *step = find_producer(graph, begin, results->items[i]);
-        if (!is_op(step, "ADD", 2)) return FT_NONE;
-        uint32_t other = step->inputs[0] == counter ? step->inputs[1] : step->inputs[0];
-        bool adds_one = (step->inputs[0] == counter || step->inputs[1] == counter) && is_stored(graph, other, 1);
-        return adds_one ? limit : FT_NONE;
-    }
-    return FT_NONE;
-}
-
-static uint32_t find_limit(const ft_graph *graph, uint32_t begin, uint32_t condition, const tflite_list *variables,
-                           const tflite_list *results) {
-    const ft_op *both = find_producer(graph, begin, condition);
-    if (!is_op(both, "LOGICAL_AND", 2)) return limit_of(graph, begin, condition, variables, results);
-    uint32_t limit = limit_of(graph, begin, both->inputs[0], variables, results);
-    return limit != FT_NONE ? limit : limit_of(graph, begin, both->inputs[1], variables, results);
-}
-
 ft_status tflite_inline_loop(tflite_model *model, tflite_site *site, int64_t condition, int64_t body,
                              tflite_list *results) {
     graph_loop loop = {.parent = site->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
@@ -127,6 +71,7 @@ ft_status tflite_inline_loop(tflite_model *model, tflite_site *site, int64_t con
     FT_TRY(tflite_add_work(model, model->graph->op_count - begin));
     if (is_going_on.count == 1 && is_going_on.items[0] != FT_NONE)
         model->graph->loops[site->loop].trip_tensor =
-            find_limit(model->graph, begin, is_going_on.items[0], &site->given, results);
+            loop_find_limit(model->graph, begin, is_going_on.items[0],
+                            &(loop_variables){site->given.items, results->items, site->given.count});
     return FT_OK;
 }
