@@ -124,3 +124,27 @@ ft_status fold_broadcast_args(infer *in) {
     }
     return FT_OK;
 }
+
+/* SPARSE_TO_DENSE(indices, shape, values, default), with rows of indices, or a list of them when the shape has one
+ * dimension. */
+ft_status fold_sparse_to_dense(infer *in) {
+    const ft_tensor *y = op_output(in->graph, in->op, 0), *values = input_at(in, 2), *rest = input_at(in, 3);
+    const int64_t *indices;
+    int64_t count;
+    fold_result r;
+    if (rest == NULL || rest->value->count != 1 || values == NULL || !input_ints(in, 0, &indices, &count)) return FT_OK;
+    bool is_float = rest->value->floats != NULL;
+    if (y == NULL || y->rank < 1 || count % y->rank != 0 || (values->value->floats != NULL) != is_float ||
+        (values->value->count != 1 && values->value->count != count / y->rank))
+        return FT_OK;
+    for (int64_t i = 0; i < count; i++)
+        if (indices[i] < 0 || indices[i] >= y->dims[i % y->rank]) return FT_OK;
+    if (!fold_begin(in, 0, is_float, &r)) return FT_OK;
+    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, rest->value, 0);
+    for (int64_t i = 0; i < count / y->rank; i++) {
+        int64_t at = 0;
+        for (int32_t k = 0; k < y->rank; k++) at = at * y->dims[k] + indices[i * y->rank + k];
+        fold_element(&r, at, values->value, values->value->count == 1 ? 0 : i);
+    }
+    return FT_OK;
+}

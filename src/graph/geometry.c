@@ -108,6 +108,11 @@ static bool read_weights(const ft_op *op, conv_geometry *g) {
         fan_in = d[last - 1];
         g->groups = g->cin / fan_in;
         break;
+    case WEIGHT_HWOI:
+        fan_in = d[last];
+        g->groups = 1;
+        g->cout = d[last - 1];
+        break;
     case WEIGHT_HWIM:
         g->groups = d[last - 1];
         if (!num_mul_i64(d[last - 1], d[last], &g->cout)) return false;

@@ -65,6 +65,8 @@ static int family_of(ft_format format) {
         return TFLITE;
     case FT_FORMAT_CG:
     case FT_FORMAT_NNMETER:
+    case FT_FORMAT_TENSORFLOW:
+    case FT_FORMAT_TFJS:
         return TF;
     default: /* formats that name operators as ONNX does */
         return ONNX;

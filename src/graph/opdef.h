@@ -66,6 +66,7 @@ typedef enum weight_layout {
     WEIGHT_HWIO,  /* TensorFlow Conv2D */
     WEIGHT_HWIM,  /* TensorFlow DepthwiseConv2dNative: channels, multiplier */
     WEIGHT_DHWIO, /* TFLite CONV_3D */
+    WEIGHT_HWOI,  /* TensorFlow Conv2DBackpropInput */
 } weight_layout;
 
 enum { OUTPUTS_ANY = 255 };

@@ -57,7 +57,7 @@ fold_rule fold_binary, fold_unary, fold_where, fold_reduce;
 
 /* fold_tflite.c */
 fold_rule fold_split_axis_first, fold_split_v, fold_slice_size, fold_strided_slice, fold_unpack, fold_pack,
-    fold_gather_batch, fold_fill_value, fold_rank, fold_broadcast_args;
+    fold_gather_batch, fold_fill_value, fold_rank, fold_broadcast_args, fold_sparse_to_dense;
 
 /* --- For all rules: inputs, outputs, failures (shape.c) ------------------------------------------------------- */
 

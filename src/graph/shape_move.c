@@ -1,5 +1,6 @@
 /* shape_move.c - shape rules of operators that move elements or reshape them. */
 #include "base/num.h"
+#include "graph/geometry.h"
 #include "graph/shape.h"
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
@@ -257,7 +258,7 @@ static ft_status block_move(infer *in, bool is_to_space) {
     int64_t block = op_attr_int(in->op, "blocksize", op_attr_int(in->op, "block_size", 0));
     if (x == NULL) return FT_OK;
     if (x->rank != 4 || block < 1 || block > 65536) return shape_fail(in, "rank 4 and a block size are required");
-    bool is_nchw = in->graph->layout == FT_NCHW;
+    bool is_nchw = !op_is_nhwc(in->graph, in->op);
     int32_t c = is_nchw ? 1 : 3, h = is_nchw ? 2 : 1, w = h + 1;
     ft_tensor y = *x;
     if (is_to_space) {

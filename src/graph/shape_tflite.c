@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "graph/geometry.h"
 #include "graph/shape.h"
 
 /* The integer in input `i`; false when it is not known. */
@@ -215,7 +216,7 @@ ft_status shape_resize_size(infer *in) {
     int64_t count;
     if (x == NULL || !input_ints(in, 1, &size, &count)) return FT_OK;
     if (x->rank != 4 || count != 2) return shape_fail(in, "rank 4 and two sizes are required");
-    int32_t height = in->graph->layout == FT_NCHW ? 2 : 1;
+    int32_t height = op_is_nhwc(in->graph, in->op) ? 1 : 2;
     ft_tensor y = *x;
     y.dims[height] = size[0];
     y.dims[height + 1] = size[1];
@@ -362,13 +363,13 @@ ft_status shape_svdf(infer *in) {
 
 /* --- Detection, segments, FFT -------------------------------------------------------------------------------- */
 
-/* NON_MAX_SUPPRESSION_V4 and V5(boxes, scores, limit, ...): at most `limit` indices (V5: and scores), and their number.
- */
+/* NON_MAX_SUPPRESSION_V4 and V5(boxes, scores, limit, ...): at most `limit` indices (V5: and scores), and their number,
+ * which TensorFlow's V1 to V3 do not return. */
 ft_status shape_nms_limit(infer *in) {
     int64_t limit;
     uint32_t last = in->op->output_count - 1;
-    if (in->op->output_count < 2) return FT_OK;
-    FT_TRY(shape_set(in, last, FT_INT32, NULL, 0));
+    if (in->op->output_count < 1) return FT_OK;
+    if (last > 0) FT_TRY(shape_set(in, last, FT_INT32, NULL, 0));
     if (!input_int(in, 2, &limit)) return FT_OK;
     FT_TRY(shape_set(in, 0, FT_INT32, &limit, 1));
     return last == 2 ? shape_set(in, 1, FT_FLOAT32, &limit, 1) : FT_OK;
