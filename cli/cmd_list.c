@@ -171,7 +171,7 @@ static void parse_model_format(void *field, const char *text, const option_row *
 }
 
 static const option_row ops_rows[] = {
-    {"model-format", "NAME", "only the operators of this model format: onnx, tflite, cg, nnmeter or perfseer (all)", 0,
+    {"model-format", "NAME", "only the operators of this model format: onnx, tflite, tensorflow, ... (all)", 0,
      PARSED_BY(parse_model_format, arguments, model_format), .choices = "@formats"},
     {0},
 };

@@ -154,7 +154,11 @@ typedef struct ft_op {
     X(NNMETER, nnmeter, "nn-Meter intermediate representation (JSON)", ".json",                                        \
       "an object of nodes with \"attr\", \"inbounds\", \"outbounds\"")                                                 \
     X(PERFSEER, perfseer, "PerfSeer / GAPP graph (pickled networkx DiGraph)", ".pkl .pickle",                          \
-      "a pickle of a graph (decoded, never run)")
+      "a pickle of a graph (decoded, never run)")                                                                      \
+    X(TENSORFLOW, tensorflow, "TensorFlow graph: frozen GraphDef, or SavedModel (the folder or its saved_model.pb)",   \
+      ".pb", "protobuf fields of a GraphDef or SavedModel")                                                            \
+    X(TFJS, tfjs, "TensorFlow.js graph model: model.json, with its weight files beside it", ".json",                   \
+      "an object with \"modelTopology\"")
 
 typedef enum ft_format {
     FT_FORMAT_UNKNOWN,
@@ -199,9 +203,9 @@ FT_API const ft_attr *ft_op_attr(const ft_op *op, const char *name);
 
 /* --- Reading ------------------------------------------------------------------------------------------------- */
 
-/* A source is a file, or a folder with the tables of a CG data set, and returns its graphs one by one; most files hold
- * one. The format is detected from the content, not from the name; .gz files are unpacked. "-" is the standard input;
- * it and other pipes are read into memory, at most FT_MAX_UNPACKED_BYTES. */
+/* A source is a file, or a folder with the tables of a CG data set or a SavedModel, and returns its graphs one by one;
+ * most files hold one. The format is detected from the content, not from the name; .gz files are unpacked. "-" is the
+ * standard input; it and other pipes are read into memory, at most FT_MAX_UNPACKED_BYTES. */
 typedef struct ft_source ft_source;
 
 /* Reads only enough to detect the format. FT_ERR_FORMAT when it is not supported. */
@@ -299,8 +303,8 @@ FT_API const ft_opdef *ft_opdef_unknown(void);
 FT_API bool ft_opdef_is_known(const ft_opdef *def);
 FT_API const char *ft_opdef_name(const ft_opdef *def);
 FT_API ft_op_class ft_opdef_class(const ft_opdef *def);
-/* Names of the operator in a format, separated by spaces; "" when the format does not have it. CG and nn-Meter IR use
- * TensorFlow's names, PerfSeer those of ONNX. */
+/* Names of the operator in a format, separated by spaces; "" when the format does not have it. CG, nn-Meter IR and
+ * TensorFlow.js use TensorFlow's names, PerfSeer those of ONNX. */
 FT_API const char *ft_opdef_spellings(const ft_opdef *def, ft_format format);
 
 FT_C_END

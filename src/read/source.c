@@ -2,10 +2,11 @@
  *
  * To add a format: write its reader (read.h) and append a line to FT_FORMAT_LIST (foretell/graph.h);
  * docs/recipes/format.md shows how. Most files hold one graph; the CG tables, which are many graphs in three files,
- * have an interface of their own (cg.h). */
+ * have an interface of their own (cg.h). The folder of a SavedModel stands for the file in it. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "read/cg.h"
 #include "read/read.h"
@@ -82,8 +83,30 @@ static ft_status find_reader(input *in, const char *name, const reader **found, 
     return unknown_format(in->bytes, in->size, name, error);
 }
 
+/* A folder with a SavedModel of TensorFlow is read like the file in it. */
+static ft_status enter_saved_model(ft_source *source, ft_error *error) {
+    static const char name[] = "/saved_model.pb";
+    struct stat info;
+    size_t length = strlen(source->path);
+    if (stat(source->path, &info) != 0 || !S_ISDIR(info.st_mode)) return FT_OK;
+    while (length > 1 && source->path[length - 1] == '/') length--;
+    char *file = malloc(length + sizeof name);
+    if (file == NULL) return FT_NOMEM(error);
+    memcpy(file, source->path, length);
+    memcpy(file + length, name, sizeof name);
+    bool is_model = stat(file, &info) == 0 && S_ISREG(info.st_mode);
+    if (is_model) {
+        free(source->path);
+        source->path = file;
+    } else {
+        free(file);
+    }
+    return FT_OK;
+}
+
 static ft_status open_path(ft_source *source, ft_error *error) {
     if (cg_matches_path(source->path)) return cg_open(source->path, &source->set, error);
+    FT_TRY(enter_saved_model(source, error));
     FT_TRY(input_open_stream(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, &source->is_stream, error));
     return find_reader(&source->bytes, source->path, &source->reader, error);
 }

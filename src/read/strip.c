@@ -193,7 +193,7 @@ static ft_status strip_message(strip *s, unsigned m, const uint8_t *at, const ui
         if (step == WIRE_END) break;
         if (step == WIRE_TRUNCATED)
             return ft_fail(s->error, FT_ERR_DAMAGED, "truncated: the field at byte %zu runs past the end of the %s",
-                           (size_t)(field.start - s->file), m == 0 ? "file" : s->format->names[m]);
+                           (size_t)(field.start - s->file), m == s->format->root ? "file" : s->format->names[m]);
         if (step == WIRE_INVALID) return damaged(s, m, &field, "damaged: invalid field");
         strip_rule r = field.number < STRIP_FIELDS ? s->format->rules[m][field.number] : (strip_rule){STRIP_DROP, 0};
         if (!(wire_types[r.action] >> field.type & 1))
@@ -214,7 +214,7 @@ ft_status strip_file(const strip_format *format, const uint8_t *bytes, size_t si
     s.file = bytes;
     s.out = malloc(s.capacity);
     if (s.out == NULL) return FT_NOMEM(error);
-    ft_status status = strip_message(&s, 0, bytes, bytes + size, 0);
+    ft_status status = strip_message(&s, format->root, bytes, bytes + size, 0);
     if (status != FT_OK) {
         free(s.out);
         return status;

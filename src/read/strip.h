@@ -45,10 +45,11 @@ enum { STRIP_MAX_INDEX_ELEMS = 4096, STRIP_MAX_OTHER_ELEMS = 64 };
 /* A payload that was not kept; one that is in a field of raw bytes. */
 enum { STRIP_OMITTED = 1, STRIP_RAW = 2 };
 
-/* The messages of a format. Message 0 is the file. */
+/* The messages of a format. */
 typedef struct strip_format {
     const strip_rule (*rules)[STRIP_FIELDS]; /* per message and field */
     const char *const *names;                /* of the messages, for errors */
+    uint32_t root;                           /* message that the file is */
     uint64_t index_types;                    /* bit i: type i is used for shapes and indices */
     uint32_t type_field;                     /* number that STRIP_RENUMBER writes */
     uint8_t segment_field;                   /* number (below 16) of the description of a payload, see below */

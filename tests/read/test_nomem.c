@@ -126,6 +126,16 @@ static void test_pickle(void **state) {
     fail_each_of("pickle", read_and_bind);
 }
 
+static void test_tensorflow(void **state) {
+    (void)state;
+    fail_each_of("tensorflow", read_and_bind);
+}
+
+static void test_tfjs(void **state) {
+    (void)state;
+    fail_each_of("tfjs", read_and_bind);
+}
+
 static void test_cg(void **state) {
     (void)state;
     assert_true(fail_each("fuzz/corpus/cg/plain", read_tables) > 5);
@@ -136,7 +146,8 @@ static void test_cg(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx),   cmocka_unit_test(test_tflite), cmocka_unit_test(test_nnmeter),
-        cmocka_unit_test(test_pickle), cmocka_unit_test(test_cg),
+        cmocka_unit_test(test_pickle), cmocka_unit_test(test_cg),     cmocka_unit_test(test_tensorflow),
+        cmocka_unit_test(test_tfjs),
     };
     return cmocka_run_group_tests_name("read/nomem", tests, NULL, NULL);
 }
