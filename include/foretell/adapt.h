@@ -46,13 +46,16 @@ typedef struct ft_adapted_device {
     const char *device;
     const char *base;    /* the known device that a new one is predicted from; NULL: itself, or its data sheet */
     const char *method;  /* "scale", "refit" (starting from the base), "reprice" (starting from refitted unit costs of
-                          * the  terms), "keep" (a known device keeps its predictor), "tune-last", "tune-all" */
+                          * the  terms), "keep" (a known device keeps its predictor), "tune-last", "tune-all"; or a
+                          * baseline, which the work of models alone is fitted to: "flops", "operators", "flops+bytes",
+                          * "flops+bytes+operators" */
     bool is_new;         /* to the predictor */
     uint32_t models;     /* learned from */
     uint32_t records;    /* of these models */
     double scale;        /* median of measured / predicted before adapting */
     double cv_keep;      /* mean absolute error of the unadapted predictor on the records; NaN: the device is new */
     double cv_scale, cv; /* mean absolute error in cross-validation: of scale, and of the chosen method */
+    double cv_work;      /* the same of the best baseline; NaN: none was tried */
     double q90;          /* interval quantile from cross-validation errors; unchanged for a kept device */
 } ft_adapted_device;
 

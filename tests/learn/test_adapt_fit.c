@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/rng.h"
 #include "foretell/foretell.h"
 #include "learn/adapt/adapt_fit.h"
 #include "support/failing.h"
@@ -226,6 +227,120 @@ static void test_a_known_device_beats_a_sheet(void **state) {
     ft_predictor_free(from);
 }
 
+/* --- Baselines ----------------------------------------------------------------------------------------------- */
+
+enum { MAX_MODELS = 10, DRAWS = 45 };
+
+typedef struct model_times {
+    uint32_t count;
+    double flops[MAX_MODELS], times[MAX_MODELS];
+} model_times;
+
+/* Times of models at random rates of FLOPs, bytes and operators, with noise; every third time, of no rule at all. */
+static ft_dataset *measured_at_random(const char *folder, const char *device, rng *random, model_times *m) {
+    builder *b = synth_begin(folder);
+    double rates[3], noise = 0.5 * rng_uniform(random);
+    bool has_rule = rng_below(random, 3) != 0;
+    for (uint32_t k = 0; k < 3; k++) rates[k] = (k < 2 ? 1e-5 : 1) * exp(2 * rng_normal(random));
+    m->count = 2 + rng_below(random, MAX_MODELS - 1);
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t number = 3 * i + rng_below(random, 3);
+        ft_graph *graph = synth_network(number), *bound;
+        assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
+        ft_op_cost cost = synth_cost(bound);
+        double bytes = (double)cost.forward.read_bytes + (double)cost.forward.write_bytes;
+        m->flops[i] = (double)cost.forward.flops;
+        double time = rates[0] * m->flops[i] + rates[1] * bytes + rates[2] * ft_graph_op_count(bound);
+        m->times[i] = (has_rule ? time : 100) * exp((has_rule ? noise : 2) * rng_normal(random));
+        char name[] = {'a', (char)('a' + i), '\0'};
+        synth_add(b, &(synth_record){
+                         .network = number, .name = name, .family = "one", .device = device, .time_us = m->times[i]});
+        ft_graph_free(bound);
+        ft_graph_free(graph);
+    }
+    return synth_end(b, folder);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The simplest baseline, computed here: each model from the median of time / FLOPs of all others; MAPE. */
+static double mape_of_flops(const model_times *m) {
+    double sum = 0;
+    for (uint32_t left_out = 0; left_out < m->count; left_out++) {
+        double logs[MAX_MODELS];
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < m->count; i++)
+            if (i != left_out) logs[n++] = log(m->times[i] / m->flops[i]);
+        qsort(logs, n, sizeof *logs, by_value);
+        double rate = exp((logs[(n - 1) / 2] + logs[n / 2]) / 2);
+        sum += fabs(rate * m->flops[left_out] / m->times[left_out] - 1);
+    }
+    return 100 * sum / m->count;
+}
+
+/* Whatever was measured, the chosen method is no worse in cross-validation than any baseline, and a device is not
+ * predicted from one of another kind. */
+static void test_no_baseline_is_better(void **state) {
+    (void)state;
+    static const char *const new_devices[] = {"i9-10940x", "rtx-3090", "myriad-vpu"};
+    ft_predictor *from = open_made();
+    uint32_t baselines = 0;
+    rng random;
+    rng_init(&random, 27, 0);
+    for (uint32_t draw = 0; draw < DRAWS; draw++) {
+        char folder[] = {'d', (char)('a' + draw / 26), (char)('a' + draw % 26), '\0'};
+        const char *device = new_devices[draw % 3];
+        model_times m;
+        ft_dataset *data = measured_at_random(folder, device, &random, &m);
+        ft_adaptation a = adapt(from, data, &(ft_adapt_options){.budget = m.count, .threads = 1}, "a.ftm");
+        const ft_adapted_device *d = &a.devices[0];
+        if (!(d->cv <= d->cv_work) || !(d->cv <= mape_of_flops(&m) * (1 + 1e-4)))
+            fail_msg("%u: %s has %g %%, a baseline %g %%, FLOPs %g %%", draw, d->method, d->cv, d->cv_work,
+                     mape_of_flops(&m));
+        if (draw % 3 == 0 && d->base != NULL) assert_string_equal(d->base, "cortex-a76");
+        if (draw % 3 == 1 && d->base != NULL) assert_string_equal(d->base, "adreno-640");
+        baselines += strncmp(d->method, "flops", 5) == 0 || strcmp(d->method, "operators") == 0;
+        ft_predictor *adapted = open_file("a.ftm");
+        assert_true(asked(adapted, "time_us", device) > 0);
+        ft_predictor_free(adapted);
+        ft_adaptation_free(&a);
+        ft_dataset_free(data);
+    }
+    assert_true(baselines > DRAWS / 4);
+    ft_predictor_free(from);
+}
+
+/* Times of FLOPs and bytes alone are found again by two numbers. */
+static void test_rates_are_found(void **state) {
+    (void)state;
+    ft_predictor *from = open_made();
+    builder *b = synth_begin("data");
+    for (uint32_t i = 0; i < NETWORKS; i++) {
+        ft_graph *graph = synth_network(i), *bound;
+        assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
+        ft_op_cost cost = synth_cost(bound);
+        double time = 3e-6 * (double)cost.forward.flops +
+                      5e-6 * ((double)cost.forward.read_bytes + (double)cost.forward.write_bytes);
+        char name[] = {'a', (char)('a' + i), '\0'};
+        synth_add(b,
+                  &(synth_record){.network = i, .name = name, .family = "one", .device = "i9-10940x", .time_us = time});
+        ft_graph_free(bound);
+        ft_graph_free(graph);
+    }
+    ft_dataset *data = synth_end(b, "data");
+    ft_adaptation a = adapt(from, data, &(ft_adapt_options){.budget = 10, .threads = 1}, "a.ftm");
+    if (!(a.devices[0].cv < 1 && a.after.scores[0].mape < 1))
+        fail_msg("%s: %g %%", a.devices[0].method, a.after.scores[0].mape);
+    assert_non_null(strstr(a.devices[0].method, "flops+bytes"));
+    assert_true(a.after.scores[0].coverage90 == 100 && a.devices[0].q90 > 0.03); /* ten models prove no 1 % */
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    ft_predictor_free(from);
+}
+
 static void test_memory_runs_out(void **state) {
     (void)state;
     ft_predictor *from = open_made();
@@ -256,6 +371,8 @@ int main(void) {
         TEST(test_unsupported_measurements_are_left_out),
         TEST(test_one_metric_of_several),
         TEST(test_a_known_device_beats_a_sheet),
+        TEST(test_no_baseline_is_better),
+        TEST(test_rates_are_found),
         TEST(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

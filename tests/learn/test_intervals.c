@@ -116,6 +116,30 @@ static void calibration_of_fewer_than_nine_covers(void **state) {
     }
 }
 
+/* Normal errors, and those of which one in twelve is large: intervals of few scores hold about 90 %. */
+static void few_scores_cover(void **state) {
+    (void)state;
+    enum { DRAWS = 4000 };
+    rng r;
+    rng_init(&r, 4, 0);
+    for (uint32_t n = 9; n < 30; n += 4) {
+        for (uint32_t has_outliers = 0; has_outliers < 2; has_outliers++) {
+            uint32_t covered = 0;
+            for (uint32_t i = 0; i < DRAWS; i++) {
+                interval_score scores[30];
+                for (uint32_t k = 0; k <= n; k++) {
+                    double scale = has_outliers != 0 && rng_below(&r, 12) == 0 ? 10 : 1;
+                    scores[k] = (interval_score){fabs(scale * rng_normal(&r)), 1};
+                }
+                double next = scores[n].value;
+                covered += next <= interval_quantile(scores, n, 0);
+            }
+            double share = (double)covered / DRAWS;
+            if (share < 0.86 || share > 0.94) fail_msg("%u scores: %g", n, share);
+        }
+    }
+}
+
 static void calibration_bad_rows_are_refused(void **state) {
     (void)state;
     const calibrate_row bad[] = {
@@ -259,6 +283,7 @@ int main(void) {
         cmocka_unit_test(calibration_enough_rows_stand_alone),
         cmocka_unit_test(calibration_of_few_rows_takes_the_largest),
         cmocka_unit_test(calibration_of_fewer_than_nine_covers),
+        cmocka_unit_test(few_scores_cover),
         cmocka_unit_test(calibration_bad_rows_are_refused),
         cmocka_unit_test(calibration_new_rows_are_covered),
         cmocka_unit_test(calibration_no_memory),

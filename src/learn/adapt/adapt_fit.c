@@ -67,6 +67,8 @@ static ft_status explain_from(const job *j, adapt_prediction *p, uint32_t base, 
                                   .output = predictor_output(j->from)};
     ft_error reason = {.message = ""};
     const predict_input in = {.view = s, .target = &target, .memory = &p->memory};
+    if (t->bases[base] == ADJUST_WORK)
+        return adjust_explain_work(&in, &p->outputs[base], &p->explanations[base], error);
     ft_status status = adjust_explain(predictor_family(j->from), predictor_model(j->from), &in, &p->outputs[base],
                                       &p->explanations[base], &reason);
     if (status == FT_OK) return FT_OK;
@@ -126,11 +128,11 @@ static uint32_t count_predicted(adapt_prediction **predictions, uint32_t count, 
 }
 
 /* Drops the measurements that the base which predicts the most cannot predict (an unknown setting, for example), and
- * rejects bases that cannot predict all others. */
+ * rejects bases that cannot predict all others. The work of a model is always known, but is no reason to keep them. */
 static ft_status drop_refused(job *j, adapt_target *t, adapt_prediction **predictions) {
     uint32_t best = 0, max = 0, all = t->count;
     for (uint32_t b = 0; b < t->base_count; b++) {
-        uint32_t predicted = count_predicted(predictions, t->count, b);
+        uint32_t predicted = t->bases[b] != ADJUST_WORK ? count_predicted(predictions, t->count, b) : 0;
         if (predicted <= max) continue;
         max = predicted;
         best = b;
@@ -149,10 +151,25 @@ static ft_status drop_refused(job *j, adapt_target *t, adapt_prediction **predic
 
 /* --- One device ---------------------------------------------------------------------------------------------- */
 
-static const char *const kind_names[] = {
-    [ADJUST_SCALE] = "scale", [ADJUST_REFIT] = "refit", [ADJUST_REFIT_COSTS] = "reprice"};
+static const char *const kind_names[ADJUST_KINDS] = {
+    [ADJUST_SCALE] = "scale",
+    [ADJUST_REFIT] = "refit",
+    [ADJUST_REFIT_COSTS] = "reprice",
+    [ADJUST_FLOPS] = "flops",
+    [ADJUST_OPERATORS] = "operators",
+    [ADJUST_FLOPS_BYTES] = "flops+bytes",
+    [ADJUST_ALL_WORK] = "flops+bytes+operators",
+};
+
+static bool is_work(const adapt_trial *t) {
+    return t->target->bases[t->base] == ADJUST_WORK;
+}
 
 static bool may_try(const job *j, const adapt_trial *t, adjust_kind kind) {
+    assert(kind < ADJUST_KINDS);
+    if (is_work(t)) return kind >= ADJUST_FLOPS;
+    if (kind >= ADJUST_FLOPS) return false;
+    if (kind == ADJUST_SCALE && t->target->has_other_kind && j->method == ADAPT_AUTO) return false;
     if (kind == ADJUST_SCALE) return j->method != ADAPT_REFIT;
     if (j->method == ADAPT_SCALE || t->target->model_count < ADJUST_MIN_REFIT) return false;
     return kind == ADJUST_REFIT || (t->target->is_new && t->adjusted->terms > 1);
@@ -172,6 +189,12 @@ static bool is_better(const adapt_trial *t, adjust_kind kind, double mape, const
     return mape * handicap(t->target, kind_names[kind]) < best->about.cv * handicap(t->target, best->about.method);
 }
 
+/* The quantile of the base on its own device; a fifth, for the work of models. */
+static double base_quantile(const job *j, const adapt_trial *t) {
+    static const double OF_WORK = 0.2;
+    return is_work(t) ? OF_WORK : predictor_q90(j->from, t->target->bases[t->base]);
+}
+
 /* Tries one kind of adjustment; keeps it when it is better than all before. */
 static ft_status consider(const job *j, adapt_trial *t, adjust_kind kind, adapt_result *best, ft_error *error) {
     FT_TRY(adapt_trial_validate(t, kind, error));
@@ -179,20 +202,22 @@ static ft_status consider(const job *j, adapt_trial *t, adjust_kind kind, adapt_
     adapt_errors plain = adapt_trial_plain(t);
     if (kind == ADJUST_SCALE && !(best->about.cv_scale <= mape)) best->about.cv_scale = mape;
     if (!is_better(t, kind, mape, best)) return FT_OK;
-    FT_TRY(adapt_trial_quantile(t, &best->about.q90, error));
     FT_TRY(adapt_trial_fit(t, kind, FT_NONE, error));
+    FT_TRY(adapt_trial_quantile(t, base_quantile(j, t), &best->about.q90, error));
     adjustment *copy;
     const adjustment *a = t->adjusted;
     FT_TRY(adjust_new(a->base, a->runtime, a->terms, a->sizes, a->features, &copy, error));
     memcpy(copy->mean, a->mean, a->sizes * sizeof *a->mean);
     memcpy(copy->inverse, a->inverse, a->sizes * sizeof *a->inverse);
     memcpy(copy->weights, a->weights, adjust_weight_count(a) * sizeof *a->weights);
+    copy->spread = a->spread;
     adjust_free(best->adjusted);
     best->adjusted = copy;
     best->about.cv = mape;
     best->plain = plain;
     best->about.method = kind_names[kind];
-    best->about.base = t->target->is_new && a->base != FT_NONE ? ft_predictor_device(j->from, a->base) : NULL;
+    bool has_base = t->target->is_new && a->base != FT_NONE && a->base != ADJUST_WORK;
+    best->about.base = has_base ? ft_predictor_device(j->from, a->base) : NULL;
     return FT_OK;
 }
 
@@ -219,9 +244,27 @@ static ft_status consider_keep(const job *j, adapt_trial *t, adapt_result *best,
 }
 
 static ft_status try_base(const job *j, adapt_trial *t, adapt_result *best, ft_error *error) {
-    for (uint32_t kind = ADJUST_SCALE; kind <= ADJUST_REFIT_COSTS; kind++)
+    for (uint32_t kind = ADJUST_SCALE; kind < ADJUST_KINDS; kind++)
         if (may_try(j, t, (adjust_kind)kind)) FT_TRY(consider(j, t, (adjust_kind)kind, best, error));
-    return consider_keep(j, t, best, error);
+    return is_work(t) ? FT_OK : consider_keep(j, t, best, error);
+}
+
+/* Takes the best baseline unless the best method is clearly better: of many methods that are tried on a few models one
+ * is good by chance. So no device ends worse in cross-validation than with the best baseline. */
+static void take_baseline(adapt_result *best, adapt_result *baseline) {
+    static const double CLEARLY = 0.7;
+    best->about.cv_work = baseline->about.cv;
+    if (baseline->adjusted == NULL || (best->adjusted != NULL && best->about.cv < CLEARLY * baseline->about.cv)) {
+        adjust_free(baseline->adjusted);
+        return;
+    }
+    adjust_free(best->adjusted);
+    best->adjusted = baseline->adjusted;
+    best->plain = baseline->plain;
+    best->about.cv = baseline->about.cv;
+    best->about.q90 = baseline->about.q90;
+    best->about.method = baseline->about.method;
+    best->about.base = NULL;
 }
 
 /* Assigns records to folds; all records of a unit are in the same fold. */
@@ -255,10 +298,34 @@ static ft_status make_folds(const job *j, adapt_target *t, adapt_prediction **pr
 /* The median of measured / predicted of the first base, before adapting. */
 static double median_ratio(const adapt_target *t, adapt_prediction **predictions, double *ratios) {
     uint32_t base = 0, count = t->count;
-    while (t->is_rejected[base]) base++;
+    while (t->is_rejected[base] || t->bases[base] == ADJUST_WORK) base++;
     assert(base < t->base_count);
     for (uint32_t i = 0; i < count; i++) ratios[i] = predictions[i]->row->label / predictions[i]->outputs[base].value;
     return calibrate_quantile(ratios, count, 0.5 * count / (count + 1));
+}
+
+static ft_status try_bases(const job *j, adapt_target *t, adapt_prediction **predictions, uint32_t folds,
+                           const uint32_t *fold, adapt_result *best) {
+    adapt_result baseline = {.about = {.cv = NAN}};
+    ft_status status = FT_OK;
+    for (uint32_t b = 0; b < t->base_count && status == FT_OK; b++) {
+        if (t->is_rejected[b]) continue;
+        adapt_trial one = {.rows = j->rows,
+                           .target = t,
+                           .base = b,
+                           .predictions = predictions,
+                           .count = t->count,
+                           .folds = folds,
+                           .fold = fold};
+        status = adapt_trial_open(&one, j->error);
+        if (status == FT_OK) status = try_base(j, &one, t->bases[b] == ADJUST_WORK ? &baseline : best, j->error);
+        adapt_trial_close(&one);
+    }
+    if (status == FT_OK)
+        take_baseline(best, &baseline);
+    else
+        adjust_free(baseline.adjusted);
+    return status;
 }
 
 static ft_status fit_target(const job *j, adapt_target *t, adapt_prediction **predictions, arena *memory,
@@ -274,6 +341,7 @@ static ft_status fit_target(const job *j, adapt_target *t, adapt_prediction **pr
                                       .scale = median_ratio(t, predictions, ratios),
                                       .cv_keep = NAN,
                                       .cv_scale = NAN,
+                                      .cv_work = NAN,
                                       .cv = NAN};
     if (t->model_count < ADJUST_MIN_REFIT && j->method != ADAPT_SCALE) {
         if (j->method == ADAPT_REFIT)
@@ -282,21 +350,7 @@ static ft_status fit_target(const job *j, adapt_target *t, adapt_prediction **pr
         adapt_note(j->notes, "'%s': %u models are too few for a refit: only the scale is fitted", t->name,
                    t->model_count);
     }
-    for (uint32_t b = 0; b < t->base_count; b++) {
-        if (t->is_rejected[b]) continue;
-        adapt_trial one = {.rows = j->rows,
-                           .target = t,
-                           .base = b,
-                           .predictions = predictions,
-                           .count = t->count,
-                           .folds = folds,
-                           .fold = fold};
-        ft_status status = adapt_trial_open(&one, j->error);
-        if (status == FT_OK) status = try_base(j, &one, best, j->error);
-        adapt_trial_close(&one);
-        FT_TRY(status);
-    }
-    return FT_OK;
+    return try_bases(j, t, predictions, folds, fold, best);
 }
 
 static ft_status fit_targets(job *j, const fit_context *context, arena *memory, adapt_result *results) {
@@ -347,7 +401,8 @@ static ft_status run(job *j, const fit_context *context, arena *memory, adapt_re
         arena_init(&j->predictions[i].memory, EXPLANATION_MEMORY);
     }
     for (uint32_t d = 0; d < devices; d++)
-        FT_TRY(adapt_target_open(&j->targets[d], j->rows->devices[d], j->from, j->rows->data, j->error));
+        FT_TRY(adapt_target_open(&j->targets[d], j->rows->devices[d], j->from, j->rows->data,
+                                 j->method == ADAPT_AUTO && !j->rows->units.are_tasks, j->error));
     FT_TRY(explain_all(j, context));
     return fit_targets(j, context, memory, results);
 }

@@ -31,7 +31,27 @@ static ft_status check_clash(const ft_predictor *from, const adapt_target *t, ft
                    t->name, ft_rules_name(rules), t->runtime);
 }
 
-static ft_status find_bases(const ft_predictor *from, adapt_target *t, ft_error *error) {
+/* Whether a known device is of the same kind as the new one, as far as data sheets say. */
+static ft_status is_of_kind(const ft_predictor *from, uint32_t known, const adapt_target *t, bool *is_same,
+                            ft_error *error) {
+    const char *name = ft_device_canonical(ft_predictor_device(from, known));
+    ft_device *sheet = NULL;
+    *is_same = true;
+    if (name == NULL) return FT_OK;
+    FT_TRY(ft_device_open(name, &sheet, error));
+    *is_same = strcmp(ft_device_kind(sheet), ft_device_kind(t->sheet)) == 0;
+    ft_device_free(sheet);
+    return FT_OK;
+}
+
+static void add_base(const ft_predictor *from, uint32_t known, adapt_target *t) {
+    const family *f = predictor_family(from);
+    const ft_rules *rules = f->optional.rules != NULL ? f->optional.rules(predictor_model(from), known) : NULL;
+    t->has_rules[t->base_count] = rules != NULL && strcmp(ft_rules_name(rules), t->runtime) != 0;
+    t->bases[t->base_count++] = known;
+}
+
+static ft_status find_bases(const ft_predictor *from, bool has_work, adapt_target *t, ft_error *error) {
     const family *f = predictor_family(from);
     uint32_t known = predictor_known_count(from), own = predictor_device_index(from, t->name);
     t->is_new = own == FT_NONE || own >= known;
@@ -42,20 +62,26 @@ static ft_status find_bases(const ft_predictor *from, adapt_target *t, ft_error 
     /* The data sheet is the first base; a known device that behaves like the new one may be a better one. */
     if (predictor_reads_sheets(from) && ft_device_canonical(t->name) != NULL) t->bases[t->base_count++] = FT_NONE;
     if (f->optional.rules != NULL) FT_TRY(ft_rules_open(t->runtime, &t->rules, error));
-    for (uint32_t i = 0; i < known && t->base_count < ADAPT_MAX_BASES; i++) {
-        const ft_rules *rules = f->optional.rules != NULL ? f->optional.rules(predictor_model(from), i) : NULL;
-        t->has_rules[t->base_count] = rules != NULL && strcmp(ft_rules_name(rules), t->runtime) != 0;
-        t->bases[t->base_count++] = i;
+    uint32_t before = t->base_count;
+    for (uint32_t i = 0; i < known && t->base_count < ADAPT_MAX_BASES - 1; i++) {
+        bool is_same;
+        FT_TRY(is_of_kind(from, i, t, &is_same, error));
+        if (is_same) add_base(from, i, t);
     }
+    t->has_other_kind = t->base_count == before;
+    for (uint32_t i = 0; t->has_other_kind && i < known && t->base_count < ADAPT_MAX_BASES - 1; i++)
+        add_base(from, i, t);
+    if (has_work) t->bases[t->base_count++] = ADJUST_WORK;
+    assert(t->base_count <= ADAPT_MAX_BASES);
     return FT_OK;
 }
 
 ft_status adapt_target_open(adapt_target *t, const char *name, const ft_predictor *from, const ft_dataset *data,
-                            ft_error *error) {
+                            bool has_work, ft_error *error) {
     t->name = name;
     FT_TRY(open_sheet(data, t, error));
     FT_TRY(check_clash(from, t, error));
-    return find_bases(from, t, error);
+    return find_bases(from, has_work, t, error);
 }
 
 void adapt_target_free(adapt_target *t) {

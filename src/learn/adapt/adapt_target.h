@@ -17,16 +17,18 @@ typedef struct adapt_target {
     ft_device *sheet;    /* NULL: not described */
     const char *runtime; /* of the data sheet */
     uint32_t base_count;
-    uint32_t bases[ADAPT_MAX_BASES];   /* devices of the model; FT_NONE: the data sheet */
+    uint32_t bases[ADAPT_MAX_BASES];   /* devices of the model; FT_NONE: the data sheet; ADJUST_WORK */
+    bool has_other_kind;               /* no known device is of its kind: those that are bases are of others */
     ft_rules *rules;                   /* fusion rules of a new device */
     bool has_rules[ADAPT_MAX_BASES];   /* which bases have another runtime and need them */
     bool is_rejected[ADAPT_MAX_BASES]; /* which bases cannot predict all measured records */
     uint32_t count, model_count;       /* of its measured records, of their models */
 } adapt_target;
 
-/* Opens a device of the data set. It has to be freed even after a failure. */
+/* Opens a device of the data set. A new one has as bases the known devices of its kind (gpu, cpu, npu), or all when
+ * there is none of that kind, and with `has_work` the work of models too. It has to be freed even after a failure. */
 ft_status adapt_target_open(adapt_target *t, const char *name, const ft_predictor *from, const ft_dataset *data,
-                            ft_error *error);
+                            bool has_work, ft_error *error);
 void adapt_target_free(adapt_target *t);
 
 /* Absolute errors of single models on a device, in percent: mean and standard deviation. */

@@ -86,14 +86,30 @@ adapt_errors adapt_trial_plain(const adapt_trial *t) {
     return (adapt_errors){100 * sum / weights, 100 * sqrt(squares / weights)};
 }
 
-ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error) {
-    static const double MIN_Q90 = 1e-3;
+/* The median spread of the base's predictions. */
+static double typical_spread(const adapt_trial *t, double *scratch) {
+    for (uint32_t i = 0; i < t->count; i++) scratch[i] = fmax(t->predictions[i]->outputs[t->base].spread, 1e-6);
+    return calibrate_quantile(scratch, t->count, 0.5 * t->count / (t->count + 1));
+}
+
+ft_status adapt_trial_quantile(adapt_trial *t, double base_q90, double *q90, ft_error *error) {
+    /* The method with the smallest errors is chosen among many: on few models they are small by chance, too. */
+    static const double CHANCE = 3;
+    static const double MIN_Q90 = 1e-3, MAX_EXPECTED = 0.5;
     interval_score *scores = malloc(t->count * sizeof *scores);
-    if (scores == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < t->count; i++)
-        scores[i] = (interval_score){.value = fabs(t->off[i]) / fmax(t->predictions[i]->outputs[t->base].spread, 1e-6),
-                                     .weight = weight_of(t, i)};
-    *q90 = fmax(interval_quantile(scores, t->count), MIN_Q90);
+    double *spreads = malloc(t->count * sizeof *spreads);
+    if (scores != NULL && spreads != NULL) {
+        t->adjusted->spread = (float)typical_spread(t, spreads);
+        double expected = fmin(base_q90 * (double)t->adjusted->spread, MAX_EXPECTED);
+        for (uint32_t i = 0; i < t->count; i++) {
+            double spread = adjust_spread(t->adjusted, t->predictions[i]->outputs[t->base].spread);
+            scores[i] = (interval_score){.value = fabs(t->off[i]) / spread, .weight = weight_of(t, i)};
+        }
+        double quantile = interval_quantile(scores, t->count, isnan(base_q90) ? NAN : expected);
+        *q90 = fmax((1 + CHANCE / t->target->model_count) * quantile, MIN_Q90);
+    }
+    ft_status status = scores != NULL && spreads != NULL ? FT_OK : FT_NOMEM(error);
     free(scores);
-    return FT_OK;
+    free(spreads);
+    return status;
 }

@@ -50,7 +50,9 @@ void adapt_trial_keep(adapt_trial *t);
 double adapt_trial_mape(const adapt_trial *t);
 /* The same, and the root mean square, with equal weights for all units. */
 adapt_errors adapt_trial_plain(const adapt_trial *t);
-/* After adapt_trial_validate: the quantile of |off| / spread. */
-ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error);
+/* After adapt_trial_validate: the quantile of |off| / spread, where spreads are relative to that of typical
+ * predictions, which is set in `adjusted`. `base_q90`: the quantile of the base, whose intervals are what is expected
+ * without any measurement; NaN: not calibrated. */
+ft_status adapt_trial_quantile(adapt_trial *t, double base_q90, double *q90, ft_error *error);
 
 #endif

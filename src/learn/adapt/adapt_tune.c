@@ -159,6 +159,12 @@ static ft_status count_measured(const job *j, uint32_t device, arena *memory, ft
     return FT_OK;
 }
 
+/* The quantile before the networks are trained further; of a new device the widest of all devices. */
+static double expected_quantile(const job *j, uint32_t device) {
+    uint32_t known = j->device_of[device] < j->known ? j->device_of[device] : FT_NONE;
+    return predictor_q90(j->from, known);
+}
+
 /* The result of a device, from its cross-validated rows. */
 static ft_status make_result(const job *j, uint32_t device, const char *method, arena *memory, adapt_result *result) {
     uint32_t rows = j->rows->learned_count, tried = 0, ratio_count = 0;
@@ -186,7 +192,7 @@ static ft_status make_result(const job *j, uint32_t device, const char *method, 
         .cv_keep = NAN,
         .cv_scale = NAN,
         .cv = 100 * sum / weights,
-        .q90 = fmax(interval_quantile(scores, tried), 1e-3)};
+        .q90 = fmax(interval_quantile(scores, tried, expected_quantile(j, device)), 1e-3)};
     return count_measured(j, device, memory, about);
 }
 

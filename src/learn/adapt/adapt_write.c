@@ -19,10 +19,10 @@ static const ft_score *score_of(const ft_evaluation *e, const char *device) {
 }
 
 /* The numbers of a device, in the order of all documents. */
-enum { NUMBERS = 10 };
+enum { NUMBERS = 11 };
 static const char *const number_keys[NUMBERS] = {"scale",       "cv_mape_keep", "cv_mape_scale", "cv_mape",
                                                  "mape_before", "mape_after",   "acc10_before",  "acc10_after",
-                                                 "coverage90",  "width90"};
+                                                 "coverage90",  "width90",      "cv_mape_work"};
 
 static void numbers_of(const ft_adaptation *a, const ft_adapted_device *d, double numbers[static NUMBERS]) {
     const ft_score *before = score_of(&a->before, d->device), *after = score_of(&a->after, d->device);
@@ -35,7 +35,8 @@ static void numbers_of(const ft_adaptation *a, const ft_adapted_device *d, doubl
                                  before != NULL ? before->acc10 : NAN,
                                  after != NULL ? after->acc10 : NAN,
                                  after != NULL ? after->coverage90 : NAN,
-                                 after != NULL ? after->width90 : NAN};
+                                 after != NULL ? after->width90 : NAN,
+                                 d->cv_work};
     memcpy(numbers, all, sizeof all);
 }
 

@@ -29,11 +29,16 @@ double calibrate_quantile(double *scores, uint32_t count, double level) {
     return scores[rank < (double)count ? (uint32_t)rank - 1 : count - 1];
 }
 
-/* 0.95 quantile of Student's distribution with n - 1 degrees of freedom, for a sample of n; one of a sample of 1. */
-static double student(uint32_t count) {
-    static const double QUANTILES[] = {6.314, 6.314, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895};
-    assert(count < sizeof QUANTILES / sizeof QUANTILES[0]);
-    return QUANTILES[count];
+enum { MANY_SCORES = 30 };
+
+/* The 0.95 quantile of Student's distribution. */
+static double student(double freedom) {
+    static const double QUANTILES[] = {6.314, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
+                                       1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740, 1.734, 1.729, 1.725, 1.721,
+                                       1.717, 1.714, 1.711, 1.708, 1.706, 1.703, 1.701, 1.699, 1.697};
+    enum { KNOWN = sizeof QUANTILES / sizeof QUANTILES[0] };
+    assert(freedom >= 0);
+    return QUANTILES[freedom < KNOWN ? (uint32_t)freedom : KNOWN - 1];
 }
 
 static int by_score(const void *a, const void *b) {
@@ -41,18 +46,38 @@ static int by_score(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-double interval_quantile(interval_score *scores, uint32_t count) {
+/* The mean square of sorted scores, of which the largest tenth count like the one before them. *is_cut: there are such
+ * scores. */
+static double mean_square(const interval_score *scores, uint32_t count, double total, bool *is_cut) {
+    static const double TAIL = 0.1;
+    double above = 0, sum = 0;
+    uint32_t last = count - 1;
+    while (last > 0 && above + scores[last].weight <= TAIL * total * (1 + 1e-9)) above += scores[last--].weight;
+    *is_cut = last + 1 < count;
+    for (uint32_t i = 0; i < count; i++) {
+        double value = scores[i < last ? i : last].value;
+        sum += scores[i].weight * value * value;
+    }
+    return sum / total;
+}
+
+static double few_quantile(const interval_score *scores, uint32_t count, double total, double expected) {
+    static const double EXPECTED_SCORES = 3, DEVIATIONS = 1.645, WIDER = 1.1;
+    bool is_cut, has_expected = expected > 0 && isfinite(expected);
+    double mean = mean_square(scores, count, total, &is_cut), prior = has_expected ? EXPECTED_SCORES : 0,
+           deviation = has_expected ? expected / DEVIATIONS : 0;
+    double square = (count * mean + prior * deviation * deviation) / (count + prior);
+    double freedom = count + prior > 2 ? count + prior - 1 : 1;
+    return (is_cut ? WIDER : 1) * student(freedom) * sqrt((1 + 1.0 / count) * square);
+}
+
+double interval_quantile(interval_score *scores, uint32_t count, double expected) {
     static const double SHARE = 0.9;
-    enum { MIN_SCORES = 9 };
-    double total = 0, squares = 0, below = 0;
+    double total = 0, below = 0;
     assert(count > 0);
     qsort(scores, count, sizeof *scores, by_score);
-    for (uint32_t i = 0; i < count; i++) {
-        total += scores[i].weight;
-        squares += scores[i].weight * scores[i].value * scores[i].value;
-    }
-    if (count < MIN_SCORES)
-        return fmax(scores[count - 1].value, student(count) * sqrt((1 + 1.0 / count) * squares / total));
+    for (uint32_t i = 0; i < count; i++) total += scores[i].weight;
+    if (count < MANY_SCORES) return few_quantile(scores, count, total, expected);
     for (uint32_t i = 0; i < count; i++) {
         below += scores[i].weight;
         if (below >= SHARE * total * (1 + 1.0 / count) - 1e-9) return scores[i].value;
@@ -93,7 +118,7 @@ static double small_quantile(const double *scores, uint32_t count) {
     interval_score few[8];
     if (count > sizeof few / sizeof few[0]) return 0;
     for (uint32_t i = 0; i < count; i++) few[i] = (interval_score){scores[i], 1};
-    return interval_quantile(few, count);
+    return interval_quantile(few, count, 0);
 }
 
 ft_status calibrate(const calibrate_row *rows, uint32_t count, uint32_t device_count, double *q90, ft_error *error) {

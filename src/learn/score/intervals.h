@@ -31,10 +31,14 @@ typedef struct interval_score {
     double value, weight;
 } interval_score;
 
-/* The quantile for 90 % intervals of a weighted sample of any size, which is sorted. The conformal quantile is the one
- * of rank 0.9 (n + 1); with fewer than nine scores there is none of that rank, and the prediction interval of a normal
- * sample takes its place: Student's quantile times the root mean square, sqrt(1 + 1/n) wider; at least the largest. */
-double interval_quantile(interval_score *scores, uint32_t count);
+/* The quantile for 90 % intervals of a weighted sample of any size, which is sorted.
+ *
+ * From 30 scores on it is the conformal quantile, the one of rank 0.9 (n + 1). Of fewer that is the largest score or
+ * none, which one outlier makes useless and agreement by chance makes too small. So it is the prediction interval of a
+ * normal sample: Student's quantile times the root mean square, sqrt(1 + 1/n) wider. The largest tenth counts like the
+ * next score, and the interval is a tenth wider for that. `expected` is the half-width that is expected without any
+ * score; it counts like three scores. 0 or NaN: nothing is expected. */
+double interval_quantile(interval_score *scores, uint32_t count, double expected);
 
 /* Computes q90[device], all positive. At least one row is needed. A row with a value that is not positive and finite
  * is FT_ERR_INTERNAL: the family violated its contract. */

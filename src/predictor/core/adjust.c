@@ -65,9 +65,21 @@ static double bounded_exp(double x) {
     return exp(fmin(fmax(x, -MAX_LOG), MAX_LOG));
 }
 
+/* Rates of devices differ by far more than corrections. */
+static double rate(double x) {
+    static const double MAX_RATE = 60;
+    return x <= ADJUST_NO_RATE ? 0 : exp(fmin(fmax(x, -MAX_RATE), MAX_RATE));
+}
+
 void adjust_factors(const adjustment *a, double factors[static ADJUST_MAX_TERMS]) {
     assert(a->terms <= ADJUST_MAX_TERMS);
-    for (uint32_t i = 0; i < a->terms; i++) factors[i] = bounded_exp(a->weights[1 + i]);
+    for (uint32_t i = 0; i < a->terms; i++)
+        factors[i] = a->base == ADJUST_WORK ? rate(a->weights[1 + i]) : bounded_exp(a->weights[1 + i]);
+}
+
+double adjust_spread(const adjustment *a, double spread) {
+    static const double MIN_RATIO = 0.5, MAX_RATIO = 3;
+    return a->spread > 0 ? fmin(fmax(spread / a->spread, MIN_RATIO), MAX_RATIO) : spread;
 }
 
 double adjust_row(const adjustment *a, const double *factors, const double *terms, const double *scaled,
@@ -129,7 +141,10 @@ ft_status adjust_predict(const adjustment *a, const family *f, const void *model
     if (a->base == FT_NONE && target->sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "the correction is based on the data sheet of this device, but there is none");
-    FT_TRY(adjust_explain(f, model, &of_base, &made, &p, error));
+    if (a->base == ADJUST_WORK)
+        FT_TRY(adjust_explain_work(&of_base, &made, &p, error));
+    else
+        FT_TRY(adjust_explain(f, model, &of_base, &made, &p, error));
     FT_TRY(adjust_rows(a, &p, in->memory, &sums, error));
     for (uint32_t i = 0; i < p.count; i++) value += sums[p.row_of != NULL ? p.row_of[i] : i];
     if (!(value > 0 && isfinite(value)))
@@ -139,21 +154,46 @@ ft_status adjust_predict(const adjustment *a, const family *f, const void *model
         made.parts[i].value =
             is_by_piece ? sums[p.row_of != NULL ? p.row_of[i] : i] : made.parts[i].value * value / made.value;
     made.value = value;
+    made.spread = adjust_spread(a, made.spread);
     *out = made;
     return FT_OK;
 }
 
 /* --- In the file --------------------------------------------------------------------------------------------- */
 
+static const char work_name[] = "work";
+
 json_t *adjust_save(const adjustment *a, const char *device) {
-    json_t *base = a->base != FT_NONE ? json_integer(a->base) : json_null();
-    return json_pack("{s:s, s:o, s:s?, s:i, s:i, s:i}", "device", device, "base", base, "runtime", a->runtime, "terms",
-                     (int)a->terms, "sizes", (int)a->sizes, "features", (int)a->features);
+    json_t *base = a->base == FT_NONE       ? json_null()
+                   : a->base == ADJUST_WORK ? json_string(work_name)
+                                            : json_integer(a->base);
+    return json_pack("{s:s, s:o, s:s?, s:i, s:i, s:i, s:f}", "device", device, "base", base, "runtime", a->runtime,
+                     "terms", (int)a->terms, "sizes", (int)a->sizes, "features", (int)a->features, "spread",
+                     (double)a->spread);
 }
 
 bool adjust_save_floats(const adjustment *a, float_block *block) {
     return float_block_add(block, a->mean, a->sizes) && float_block_add(block, a->inverse, a->sizes) &&
            float_block_add(block, a->weights, adjust_weight_count(a));
+}
+
+/* A known device, null for the data sheet, or "work". */
+static ft_status read_base(const json_t *value, uint32_t known_devices, uint32_t *base, ft_error *error) {
+    double number = 0;
+    const char *name = json_string_value(value);
+    *base = name != NULL && strcmp(name, work_name) == 0 ? ADJUST_WORK : FT_NONE;
+    if (*base == ADJUST_WORK || json_is_null(value)) return FT_OK;
+    ft_status status = json_read_number(value, 0, (double)known_devices - 1, &number, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "'base'");
+    *base = (uint32_t)number;
+    return FT_OK;
+}
+
+static ft_status read_spread(const json_t *value, double *spread, ft_error *error) {
+    *spread = 0;
+    if (value == NULL) return FT_OK; /* of an earlier version */
+    ft_status status = json_read_number(value, 0, 1e6, spread, error);
+    return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "'spread'");
 }
 
 static ft_status read_count(const json_t *object, const char *key, uint32_t maximum, uint32_t *count, ft_error *error) {
@@ -185,17 +225,22 @@ static ft_status read_floats(const float **block, size_t *left, float *to, size_
 
 ft_status adjust_load(const json_t *object, uint32_t known_devices, const float **block, size_t *left, adjustment **out,
                       ft_error *error) {
-    uint32_t base = FT_NONE, terms, sizes, features;
+    uint32_t base, terms, sizes, features;
+    double spread;
     const json_t *runtime = json_object_get(object, "runtime");
     if (!json_is_object(object) || known_devices == 0)
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(object));
-    if (!json_is_null(json_object_get(object, "base")))
-        FT_TRY(read_count(object, "base", known_devices - 1, &base, error));
+    FT_TRY(read_base(json_object_get(object, "base"), known_devices, &base, error));
+    FT_TRY(read_spread(json_object_get(object, "spread"), &spread, error));
     FT_TRY(read_count(object, "terms", ADJUST_MAX_TERMS, &terms, error));
     FT_TRY(read_count(object, "features", ADJUST_MAX_FEATURES, &features, error));
     FT_TRY(read_count(object, "sizes", features, &sizes, error));
+    if (base == ADJUST_WORK && (terms != ADJUST_WORK_TERMS || features != 0))
+        return ft_fail(error, FT_ERR_DAMAGED, "work has %d terms and no features, but %u and %u are stored",
+                       ADJUST_WORK_TERMS, terms, features);
     adjustment *a;
     FT_TRY(adjust_new(base, json_string_value(runtime), terms, sizes, features, &a, error));
+    a->spread = (float)spread;
     ft_status status = read_floats(block, left, a->mean, sizes, error);
     if (status == FT_OK) status = read_floats(block, left, a->inverse, sizes, error);
     if (status == FT_OK) status = read_floats(block, left, a->weights, adjust_weight_count(a), error);

@@ -14,13 +14,21 @@
 
 enum { ADJUST_MAX_TERMS = 64, ADJUST_MAX_FEATURES = 1024 };
 
+/* The base of an adjustment that needs no model: the terms of its only piece are the FLOPs, bytes and operators of the
+ * whole model (adjust_work.c), whose weights are the logarithms of their rates; ADJUST_NO_RATE: the term is left out.
+ */
+#define ADJUST_WORK    (FT_NONE - 1)
+#define ADJUST_NO_RATE (-1e3F)
+enum { ADJUST_WORK_FLOPS, ADJUST_WORK_BYTES, ADJUST_WORK_OPERATORS, ADJUST_WORK_TERMS };
+
 typedef struct adjustment {
-    uint32_t base;   /* index of a known device; FT_NONE: the device's own data sheet */
+    uint32_t base;   /* index of a known device; FT_NONE: the device's own data sheet; ADJUST_WORK: none */
     char *runtime;   /* whose fusion rules are used; NULL: those of the base */
     ft_rules *rules; /* the same, open */
     uint32_t terms, sizes, features;
     float *mean, *inverse; /* per size: how it is scaled */
     float *weights;        /* 1, terms, features */
+    float spread;          /* of typical predictions before they are corrected, which counts as 1; 0: spreads stay */
 } adjustment;
 
 static inline size_t adjust_weight_count(const adjustment *a) {
@@ -39,9 +47,15 @@ void adjust_factors(const adjustment *a, double factors[static ADJUST_MAX_TERMS]
 /* Corrects the times of a row's terms and returns their sum. `times` may be `terms`. */
 double adjust_row(const adjustment *a, const double *factors, const double *terms, const double *scaled, double *times);
 
+/* The spread of a corrected prediction. The error of a correction depends little on the spread of the base, which was
+ * calibrated on another device: relative to that of typical predictions it counts within bounds only. */
+double adjust_spread(const adjustment *a, double spread);
+
 /* A prediction with its explanation, for families with and without `explain`. */
 ft_status adjust_explain(const family *f, const void *model, const predict_input *in, model_output *out,
                          explanation *made_of, ft_error *error);
+/* The same from the work of the model alone. */
+ft_status adjust_explain_work(const predict_input *in, model_output *out, explanation *made_of, ft_error *error);
 /* The corrected prediction. Of in->target only the data sheet, which may be NULL, and the output are used. */
 ft_status adjust_predict(const adjustment *a, const family *f, const void *model, const predict_input *in,
                          model_output *out, ft_error *error);

@@ -265,10 +265,11 @@ static ft_status fit_term_factors(const fitting *f, double scale, ft_error *erro
 static ft_status fit(const fitting *f, adjust_kind kind, double *misfit, ft_error *error) {
     adjustment *a = f->a;
     memset(a->weights, 0, f->weights * sizeof *a->weights);
+    if (a->base == ADJUST_WORK) FT_TRY(adjust_fit_work(a, kind, f->cases, f->count, error));
     f->center[0] = median_residual(f);
     a->weights[0] = (float)f->center[0];
     *misfit = 0;
-    if (f->count < ADJUST_MIN_REFIT) return FT_OK;
+    if (f->count < ADJUST_MIN_REFIT || a->base == ADJUST_WORK) return FT_OK;
     if (kind == ADJUST_SCALE) {
         /* With little noise most cases count as outliers, so that the result is close to a median. */
         const prior still = {.terms = 1e-9, .sizes = 1e-9, .flags = 1e-9, .noise = 0.0004};

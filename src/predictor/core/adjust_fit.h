@@ -29,10 +29,16 @@ ft_status adjust_case_make(const adjustment *a, const explanation *made_of, doub
                            adjust_case *out, ft_error *error);
 
 typedef enum adjust_kind {
-    ADJUST_SCALE,      /* the bias alone, the median ratio; with settings, also a weight for each of their flags */
-    ADJUST_REFIT,      /* all weights, with a prior around no correction */
-    ADJUST_REFIT_COSTS /* the same around factors of the terms that are fitted first: for devices unlike all known ones
-                        */
+    ADJUST_SCALE,       /* the bias alone, the median ratio; with settings, also a weight for each of their flags */
+    ADJUST_REFIT,       /* all weights, with a prior around no correction */
+    ADJUST_REFIT_COSTS, /* the same around factors of the terms that are fitted first: for devices unlike all known ones
+                         */
+    /* Of the base ADJUST_WORK: rates of some of its terms. */
+    ADJUST_FLOPS,
+    ADJUST_OPERATORS,
+    ADJUST_FLOPS_BYTES,
+    ADJUST_ALL_WORK,
+    ADJUST_KINDS
 } adjust_kind;
 
 enum { ADJUST_MIN_REFIT = 5 }; /* measurements; with fewer, only the scale is fitted */
@@ -40,6 +46,11 @@ enum { ADJUST_MIN_REFIT = 5 }; /* measurements; with fewer, only the scale is fi
 /* Sets the weights. *misfit is the negative logarithm of the evidence (0 for scale); may be NULL. */
 ft_status adjust_fit(adjustment *a, adjust_kind kind, const adjust_case *const *cases, uint32_t count, double *misfit,
                      ft_error *error);
+
+/* adjust_work.c: sets the rates of the kind's terms by non-negative least squares of the relative error, and the bias
+ * to 0. */
+ft_status adjust_fit_work(adjustment *a, adjust_kind kind, const adjust_case *const *cases, uint32_t count,
+                          ft_error *error);
 
 /* The logarithm of the corrected prediction of a case. */
 double adjust_case_log(const adjustment *a, const adjust_case *c);
