@@ -75,13 +75,26 @@ static void add_name(ft_error *error, bool is_first, const char *name) {
     snprintf(error->message + length, sizeof error->message - length, "%s %s", is_first ? "" : ",", name);
 }
 
-/* The first word of at least three letters or digits that `text` shares with the names of a file, whole or as the
- * beginning of a longer word: "ethos-u85" and ethos-u55-128. */
+/* Whether a word says something about a device: "i9" and "adreno" do, "gpu" and "my" do not. */
+static bool is_telling(const char *word, size_t length) {
+    static const char *const kinds[] = {"gpu", "cpu", "npu", "vpu", "gen", "max", "pro"};
+    bool has_letter = false, has_digit = false;
+    for (size_t i = 0; i < length; i++) {
+        has_letter = has_letter || isalpha((unsigned char)word[i]);
+        has_digit = has_digit || isdigit((unsigned char)word[i]);
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strlen(kinds[i]) == length && strncasecmp(kinds[i], word, length) == 0) return false;
+    return has_letter && (length >= MIN_WORD || (length == MIN_WORD - 1 && has_digit));
+}
+
+/* Whether a telling word of `text` is one of the names of a file, or begins a longer one: "ethos-u85" and
+ * ethos-u55-128. */
 static bool shares_word(const embedded_file *file, const char *text) {
     const char *const names[] = {file->name, file->other_names};
     for (size_t length; *text != '\0'; text += length + (text[length] != '\0')) {
         for (length = 0; isalnum((unsigned char)text[length]);) length++;
-        for (size_t i = 0; length >= MIN_WORD && i < 2; i++) {
+        for (size_t i = 0; is_telling(text, length) && i < 2; i++) {
             for (const char *at = names[i]; *at != '\0'; at++) {
                 bool is_start = at == names[i] || !isalnum((unsigned char)at[-1]);
                 if (is_start && strncasecmp(at, text, length) == 0) return true;
@@ -91,11 +104,11 @@ static bool shares_word(const embedded_file *file, const char *text) {
     return false;
 }
 
-/* The most similar first, and none that differ in more than about a quarter of the letters; equally similar ones in the
- * order of the table. When there are none, those that share a word. */
+/* The most similar first, and none that differ in more than about a quarter of the letters (one of two to five, two of
+ * six to nine); equally similar ones in the order of the table. When there are none, those that share a word. */
 static void add_similar(const embedded_file *files, uint32_t count, const char *name, ft_error *error) {
     char simple[NAME_MAX_COMPARED];
-    size_t added = 0, max_distance = 1 + simplify(name, strlen(name), simple) / 4;
+    size_t added = 0, max_distance = (simplify(name, strlen(name), simple) + 2) / 4;
     for (size_t d = 0; d <= max_distance; d++) {
         for (uint32_t i = 0; i < count && added < MAX_SUGGESTED; i++) {
             if (distance_to(&files[i], name) != d) continue;

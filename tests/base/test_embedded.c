@@ -46,6 +46,10 @@ static void similar_names_are_suggested(void **state) {
     assert_non_null(strstr(error.message, "similar names are adreno-640;"));
     embedded_fail(many, 9, "device", "devices", "Adreno 740 of a phone", &error); /* a word in common */
     assert_non_null(strstr(error.message, "; similar names are adreno-640;"));
+    embedded_fail(many, 9, "device", "devices", "my-gpu", &error); /* a kind is no word in common */
+    assert_non_null(strstr(error.message, "and no similar name;"));
+    embedded_fail(many, 9, "device", "devices", "v100 pcie", &error);
+    assert_non_null(strstr(error.message, "; similar names are v100;"));
     embedded_fail(many, 9, "device", "devices", "jetson", &error);
     assert_string_equal(error.message, "there is no device 'jetson' and no similar name; "
                                        "'foretell list devices' lists all 9");
@@ -70,7 +74,9 @@ static void other_names_count_as_well(void **state) {
                                          {"gggg", "", "", ""},
                                          {"hhhh", "", "y", ""}};
     ft_error error;
-    embedded_fail(many, 9, "device", "devices", "z", &error); /* one letter is replaced */
+    embedded_fail(many, 9, "device", "devices", "z", &error); /* nothing is left of one letter that is replaced */
+    assert_non_null(strstr(error.message, "and no similar name;"));
+    embedded_fail(many, 9, "device", "devices", "yx", &error); /* one of two is left */
     assert_non_null(strstr(error.message, "similar names are first-device, hhhh;"));
     embedded_fail(many, 9, "device", "devices", "longername1", &error);
     assert_non_null(strstr(error.message, "similar names are first-device;"));

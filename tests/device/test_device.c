@@ -241,6 +241,40 @@ static void out_of_memory_is_an_error(void **state) {
     }
 }
 
+/* --- Similar names ------------------------------------------------------------------------------------------- */
+
+static void refuse(const char *name, ft_error *error) {
+    ft_device *none = NULL;
+    assert_int_equal(ft_device_open(name, &none, error), FT_ERR_USAGE);
+}
+
+/* A name with a letter too many lists that device among the similar ones, whatever the device. */
+static void misspelt_names_find_their_device(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < ft_device_count(); i++) {
+        const char *name = ft_device_name_at(i);
+        char wrong[64];
+        ft_error error;
+        if (strlen(name) < 3) continue; /* "l4" with a letter more may be any other */
+        snprintf(wrong, sizeof wrong, "%.2sq%s", name, name + 2);
+        refuse(wrong, &error);
+        const char *list = strstr(error.message, "similar names are ");
+        if (list == NULL || strstr(list, name) == NULL) fail_msg("%s: %s", wrong, error.message);
+    }
+}
+
+/* Names of devices that none of these is like are told so. */
+static void unlike_names_find_none(void **state) {
+    (void)state;
+    static const char *const names[] = {"jetson", "jetson-orin", "tpu-v4", "iphone", "my-gpu", "gpu",   "cpu",
+                                        "board",  "snapdragon",  "epyc",   "xeon",   "z",      "gaudi", "raspberry-pi"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ft_error error;
+        refuse(names[i], &error);
+        if (strstr(error.message, "no similar name") == NULL) fail_msg("%s: %s", names[i], error.message);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bundled_devices_are_valid),
@@ -254,6 +288,8 @@ int main(void) {
         cmocka_unit_test(out_of_memory_is_an_error),
         cmocka_unit_test(every_bundled_device_matches_its_own_name),
         cmocka_unit_test(numbers_at_the_limits_are_accepted),
+        cmocka_unit_test(misspelt_names_find_their_device),
+        cmocka_unit_test(unlike_names_find_none),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }
