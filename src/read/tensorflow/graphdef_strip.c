@@ -115,5 +115,5 @@ ft_status gd_strip(const uint8_t *bytes, size_t size, bool is_saved, uint8_t **s
                                  .root = is_saved ? SAVED_MODEL : GRAPH,
                                  .index_types = INDEX_TYPES,
                                  .segment_field = SEGMENT_FIELD};
-    return strip_file(&format, bytes, size, stripped, stripped_size, error);
+    return strip_file(&format, bytes, size, NULL, stripped, stripped_size, error);
 }
