@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "cmd_program.h"
+#include "predict_options.h"
 #include "program_walk.h"
 
 /* A program that waits for its prediction: programs are predicted in groups. */
@@ -18,6 +19,7 @@ typedef struct predicting {
     ft_predictor_set *set;
     const ft_predictor *predictor;
     const char *device; /* of the current log */
+    ft_device *sheet;   /* of a device that a file describes; NULL: none */
     ft_program_result *items;
     char **tasks; /* of the items; each has its own */
     uint32_t count, capacity;
@@ -82,7 +84,7 @@ static ft_status predict_waiting(void *user, program_walk *w) {
     ft_error errors[PROGRAM_WALK_ASIDE];
     ft_status status = FT_OK;
     ft_predictor_predict_many(p->predictor, (const ft_graph *const *)p->bound, p->waiting_count,
-                              &(ft_request){.device = p->device}, results, errors);
+                              &(ft_request){.device = p->device, .sheet = p->sheet}, results, errors);
     for (uint32_t i = 0; i < p->waiting_count; i++) {
         pending *about = &p->waiting[i];
         bool is_predicted = errors[i].status == FT_OK;
@@ -201,6 +203,7 @@ static void kind_of(const char *device, char kind[static 16]) {
 static bool is_of_a_known_kind(const predicting *p) {
     char own[16], known[16];
     kind_of(p->device, own);
+    if (p->sheet != NULL) snprintf(own, sizeof own, "%s", ft_device_kind(p->sheet));
     for (uint32_t i = 0; i < ft_predictor_device_count(p->predictor); i++) {
         kind_of(ft_predictor_device(p->predictor, i), known);
         if (strcmp(own, known) == 0) return true;
@@ -208,26 +211,43 @@ static bool is_of_a_known_kind(const predicting *p) {
     return false;
 }
 
+static bool is_trained_on(const predicting *p, const char *device) {
+    for (uint32_t i = 0; i < ft_predictor_device_count(p->predictor); i++)
+        if (strcmp(ft_predictor_device(p->predictor, i), device) == 0) return true;
+    return false;
+}
+
 /* An unknown device is reported once, not for every line. */
 static ft_status check_device(const predicting *p) {
+    bool is_own = is_trained_on(p, p->device), has_sheet = p->sheet != NULL && ft_predictor_reads_sheets(p->predictor);
     const char *first = ft_predictor_device(p->predictor, 0);
     uint32_t others = ft_predictor_device_count(p->predictor) - 1;
-    if (ft_predictor_knows(p->predictor, p->device) && is_of_a_known_kind(p)) return FT_OK;
+    if (is_own) return FT_OK;
+    if ((has_sheet || ft_predictor_knows(p->predictor, p->device)) && is_of_a_known_kind(p)) return FT_OK;
     return cli_fail(FT_ERR_USAGE, "the predictor does not cover programs on '%s'; it was trained on %s%s", p->device,
                     first, others > 0 ? " and others of its kind" : "");
 }
 
 /* The canonical name. */
 static const char *proper_name(const predicting *p, const char *device) {
-    for (uint32_t i = 0; device != NULL && i < ft_predictor_device_count(p->predictor); i++)
-        if (strcmp(ft_predictor_device(p->predictor, i), device) == 0) return device;
+    if (device != NULL && is_trained_on(p, device)) return device;
     const char *name = device != NULL ? ft_device_canonical(device) : NULL;
     if (device != NULL && name == NULL) name = ft_device_match(device);
     return name != NULL ? name : device;
 }
 
+/* A device that a file describes. */
+static ft_status open_sheet(predicting *p) {
+    if (p->sheet != NULL) return FT_OK; /* of the log before */
+    ft_status status = open_device_file(p->options->device, &p->sheet);
+    if (status != FT_OK) return status;
+    p->device = ft_device_name(p->sheet);
+    return FT_OK;
+}
+
 static ft_status choose_device(predicting *p, const char *log) {
     const program_predict_options *o = p->options;
+    if (o->device != NULL && is_device_file(o->device)) return open_sheet(p);
     p->device = proper_name(p, o->device);
     if (p->device == NULL && ft_predictor_device_count(p->predictor) == 1)
         p->device = ft_predictor_device(p->predictor, 0);
@@ -269,5 +289,6 @@ ft_status program_predict(const program_predict_options *options, const output *
     free(p.items);
     free_waiting(&p);
     ft_predictor_set_free(p.set);
+    ft_device_free(p.sheet);
     return status;
 }

@@ -172,21 +172,31 @@ static ft_status check_name(const char *file, const ft_device *own) {
                     name);
 }
 
+ft_status open_device_file(const char *file, ft_device **sheet) {
+    ft_error error;
+    ft_device *own = NULL;
+    if (ft_device_open(file, &own, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
+    ft_status status = check_name(file, own);
+    if (status == FT_OK)
+        *sheet = own;
+    else
+        ft_device_free(own);
+    return status;
+}
+
 /* Adds a device once, whatever names it was given by. */
 static ft_status add_device(predict_options *a, const char *name) {
     ft_device *sheet = NULL;
     ft_error error;
     const char *canonical = ft_device_canonical(name), *file = is_device_file(name) ? name : NULL;
     if (canonical != NULL) name = canonical;
-    if (file != NULL || (canonical == NULL && !is_in_set(a, name))) { /* opening reports unknown names */
+    if (file != NULL) {
+        ft_status status = open_device_file(file, &sheet);
+        if (status != FT_OK) return status;
+    } else if (canonical == NULL && !is_in_set(a, name)) { /* opening reports unknown names */
         if (ft_device_open(name, &sheet, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
-        name = ft_device_name(sheet);
-        ft_status status = file != NULL ? check_name(file, sheet) : FT_OK;
-        if (status != FT_OK) {
-            ft_device_free(sheet);
-            return status;
-        }
     }
+    if (sheet != NULL) name = ft_device_name(sheet);
     for (uint32_t i = 0; i < a->device_count; i++) {
         if (strcmp(a->devices[i].name, name) != 0) continue;
         ft_status status =

@@ -49,6 +49,8 @@ void predict_options_close(predict_options *a);
 
 /* Whether --device names a data sheet file. */
 bool is_device_file(const char *device);
+/* Opens one; the name of a bundled device is refused unless all numbers are equal. Prints a message when it fails. */
+ft_status open_device_file(const char *file, ft_device **sheet);
 /* The bytes of memory of a device by its data sheet; NaN: unknown. */
 double predict_device_memory(const predict_options *a, uint32_t device);
 

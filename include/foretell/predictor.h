@@ -124,6 +124,8 @@ FT_API uint32_t ft_predictor_device_count(const ft_predictor *predictor);
 FT_API const char *ft_predictor_device(const ft_predictor *predictor, uint32_t index);
 /* Whether it was trained on a device, by any of its names, or can read its data sheet. */
 FT_API bool ft_predictor_knows(const ft_predictor *predictor, const char *device);
+/* Whether it predicts for any device from its data sheet (ft_request.sheet). */
+FT_API bool ft_predictor_reads_sheets(const ft_predictor *predictor);
 
 /* The families of predictors that can be trained. */
 FT_API uint32_t ft_family_count(void);

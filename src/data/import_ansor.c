@@ -1,16 +1,19 @@
 /* import_ansor.c - import of logs of TVM's auto-scheduler: tensor programs, each a graph of one operator, with their
  * times.
  *
- * A log belongs to one device and is named after it: v100.jsonl.gz. The name of a record is its task, its family the
- * function that the task computes, so that splits by name hold out whole tasks. */
+ * A log belongs to one device and is named after it: v100.jsonl.gz. One that is not bundled is described beside it. The
+ * name of a record is its task, its family the function that the task computes, so that splits by name hold out whole
+ * tasks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/lines.h"
+#include "data/devices.h"
 #include "data/import.h"
 #include "data/networks.h"
 #include "foretell/device.h"
@@ -31,6 +34,7 @@ typedef struct ansor_import {
     buf text;
     uint64_t lines_done;
     const char *path, *device; /* of the current log */
+    arena memory;              /* names of devices that logs bring with them */
     networks known;            /* if a table was given */
 } ansor_import;
 
@@ -121,14 +125,32 @@ static bool is_log(const char *name) {
     return false;
 }
 
+/* A device that is not bundled is described beside its logs: my-gpu.jsonl and devices/my-gpu.json. NULL: it is not. */
+static ft_status find_described(ansor_import *a, const char *path, const char **device, ft_error *error) {
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    const char *folder = slash != NULL ? arena_string(&a->memory, path, (size_t)(slash - path)) : ".";
+    *device = NULL;
+    if (folder == NULL) return FT_NOMEM(error);
+    for (size_t length = strlen(base); *device == NULL && length > 0; length--) {
+        if (base[length] != '.') continue;
+        const char *name = arena_string(&a->memory, base, length);
+        if (name == NULL) return FT_NOMEM(error);
+        const char *file = device_path(folder, name, &a->memory);
+        if (file != NULL && access(file, F_OK) == 0) FT_TRY(device_resolve(folder, name, &a->memory, device, error));
+    }
+    return *device != NULL ? builder_add_device(a->builder, folder, *device, error) : FT_OK;
+}
+
 static ft_status add_log(ansor_import *a, const char *path) {
     ft_error *error = a->job->error;
     lines l;
     a->path = path;
     a->device = ft_device_of_file(path);
+    if (a->device == NULL) FT_TRY(find_described(a, path, &a->device, error));
     if (a->device == NULL)
         return ft_fail(error, FT_ERR_USAGE,
-                       "%s: the device is unknown: name the log after it, as v100.jsonl ('foretell list devices')",
+                       "%s: the device is unknown: name the log after it, as v100.jsonl ('foretell list devices'), or "
+                       "describe it in " DEVICES_FOLDER "/NAME.json beside the log",
                        path);
     FT_TRY(lines_open(path, &l, error));
     ft_status status = add_lines(a, &l);
@@ -168,6 +190,7 @@ static ft_status import_ansor(import_job *job) {
     ansor_import *a = calloc(1, sizeof *a); /* the record is too large for the stack */
     if (a == NULL) return FT_NOMEM(job->error);
     a->job = job;
+    arena_init(&a->memory, UINT64_MAX);
     ft_status status = builder_new(job->folder, metric_names, 1, &a->builder, job->error);
     if (status == FT_OK) status = ft_program_new(&a->program, job->error);
     if (status == FT_OK && job->options->networks != NULL)
@@ -178,6 +201,7 @@ static ft_status import_ansor(import_job *job) {
     ft_program_free(a->program);
     buf_free(&a->text);
     networks_free(&a->known);
+    arena_free(&a->memory);
     free(a);
     return status;
 }

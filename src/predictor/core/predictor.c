@@ -136,6 +136,10 @@ bool predictor_reads_sheets(const ft_predictor *predictor) {
            (f->optional.reads_sheets != NULL && f->optional.reads_sheets(predictor->model));
 }
 
+bool ft_predictor_reads_sheets(const ft_predictor *predictor) {
+    return predictor_reads_sheets(predictor);
+}
+
 bool ft_predictor_knows(const ft_predictor *predictor, const char *device) {
     return predictor_supports_device(predictor, device);
 }
