@@ -188,5 +188,6 @@ void options_parse(const option_set *set, int argc, char **argv, void *input) {
     /* -h is common; argp itself has only -?. */
     p.list[p.count] = (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};
     const struct argp parser = {.options = p.list, .parser = parse, .args_doc = set->args_doc, .doc = set->doc};
-    argp_parse(&parser, argc, argv, 0, NULL, &p);
+    error_t code = argp_parse(&parser, argc, argv, 0, NULL, &p); /* errors of users end the process */
+    if (code != 0) exit((int)cli_fail(FT_ERR_NOMEM, "out of memory: %s", strerror(code)));
 }

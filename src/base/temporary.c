@@ -51,7 +51,7 @@ static bool is_temporary(const char *entry, const char *name, uint32_t host) {
     return found == host && entry[length + (size_t)end] == '\0';
 }
 
-/* Whether nobody holds the lock; the caller does then, until it closes *file. */
+/* Whether no process holds the lock; the caller does then, until it closes *file. */
 static bool is_abandoned(int folder, const char *entry, int *file) {
     struct stat info;
     *file = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

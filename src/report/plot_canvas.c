@@ -63,23 +63,35 @@ static struct {
     CAIRO_FUNCTIONS(POINTER)
 #undef POINTER
 } cairo;
-static pthread_once_t load_once = PTHREAD_ONCE_INIT;
-static ft_status load_status;
-static ft_error load_error;
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_loaded;
 
-static void load(void) {
+/* fontconfig and libstdc++ end the process where they get no memory: none is drawn without plenty of it. */
+static const size_t ROOM_BYTES = (size_t)64 << 20;
+
+static ft_status load(ft_error *error) {
 #define ENTRY(name) {"cairo_" #name, &cairo.name},
     static const library_function functions[] = {CAIRO_FUNCTIONS(ENTRY)};
 #undef ENTRY
-    load_status = library_load("libcairo.so.2", functions, sizeof functions / sizeof functions[0], &load_error);
+    if (!library_has_room(ROOM_BYTES))
+        return ft_fail(error, FT_ERR_NOMEM, "out of memory: images (.png) need %zu MiB; draw to .svg",
+                       ROOM_BYTES >> 20);
+    if (is_loaded) return FT_OK;
+    ft_error why;
+    ft_status status = library_load("libcairo.so.2", functions, sizeof functions / sizeof functions[0], &why);
+    is_loaded = status == FT_OK;
+    if (status == FT_ERR_UNSUPPORTED)
+        return ft_fail(error, status,
+                       "images (.png) need cairo: draw to .svg, or install the Debian package libcairo2 (%s)",
+                       why.message);
+    return is_loaded ? FT_OK : ft_fail(error, status, "cairo: %s", why.message);
 }
 
 static ft_status load_cairo(ft_error *error) {
-    pthread_once(&load_once, load);
-    if (load_status == FT_OK) return FT_OK;
-    return ft_fail(error, load_status,
-                   "images (.png) need cairo: draw to .svg, or install the Debian package libcairo2 (%s)",
-                   load_error.message);
+    pthread_mutex_lock(&load_lock);
+    ft_status status = load(error);
+    pthread_mutex_unlock(&load_lock);
+    return status;
 }
 
 /* --- File ---------------------------------------------------------------------------------------------------- */

@@ -37,12 +37,15 @@ typedef struct blas {
     __typeof__(&openblas_set_num_threads) set_thread_count;
 } blas;
 
-/* FT_ERR_UNSUPPORTED where OpenBLAS is not installed. */
+/* FT_ERR_UNSUPPORTED where OpenBLAS is not installed, FT_ERR_NOMEM where the process may not map what it needs. */
 ft_status blas_load(ft_error *error);
 
 /* The functions, to be called until blas_end; pairs may be nested, and any number of threads may be in one. NULL when
  * blas_load fails. */
 const blas *blas_begin(void);
+/* The same for a product that any number of threads may compute at once, outside of other pairs: where there is no
+ * memory for one more buffer of OpenBLAS, it waits until another product is done. */
+const blas *blas_begin_product(void);
 void blas_end(void);
 
 /* The parts of these, for tests: the first of some libraries that is an OpenBLAS; and the number of threads of one. */

@@ -78,7 +78,7 @@ void gemm_blas(const blas *b, const gemm_job *j) {
 }
 
 static void with_blas(const gemm_job *job) {
-    const blas *b = blas_begin();
+    const blas *b = blas_begin_product();
     gemm_blas(b, job);
     if (b != NULL) blas_end();
 }

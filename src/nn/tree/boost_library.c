@@ -7,6 +7,9 @@
 #include "base/library.h"
 #include "nn/tree/boost_internal.h"
 
+/* It and libgomp end the process where they get no memory to start. */
+static const size_t ROOM_BYTES = (size_t)128 << 20;
+
 ft_status boost_library_open(const char *name, boost_library *library, ft_error *error) {
     const library_function functions[] = {
         {"XGBGetLastError", &library->last_error},
@@ -22,7 +25,12 @@ ft_status boost_library_open(const char *name, boost_library *library, ft_error 
         {"XGBoosterSaveModelToBuffer", &library->save},
     };
     ft_error why;
-    if (library_load(name, functions, sizeof functions / sizeof functions[0], &why) == FT_OK) return FT_OK;
+    if (!library_has_room(ROOM_BYTES))
+        return ft_fail(error, FT_ERR_NOMEM, "out of memory: libxgboost needs %zu MiB of address space",
+                       ROOM_BYTES >> 20);
+    ft_status status = library_load(name, functions, sizeof functions / sizeof functions[0], &why);
+    if (status == FT_OK) return FT_OK;
+    if (status != FT_ERR_UNSUPPORTED) return ft_fail(error, status, "libxgboost: %s", why.message);
     return ft_fail(error, FT_ERR_UNSUPPORTED,
                    "training of boosted trees needs libxgboost 1.6 or newer: install the Debian package libxgboost0 "
                    "(or libxgboost-dev); prediction does not need it (%s)",
@@ -32,6 +40,8 @@ ft_status boost_library_open(const char *name, boost_library *library, ft_error 
 ft_status boost_library_fail(const boost_library *library, const char *action, ft_error *error) {
     const char *text = library->last_error();
     size_t length = strcspn(text, "\n"); /* a stack trace follows */
+    if (strstr(text, "bad_alloc") != NULL)
+        return ft_fail(error, FT_ERR_NOMEM, "libxgboost: out of memory: %s failed", action);
     return ft_fail(error, FT_ERR_INTERNAL, "libxgboost: %s failed: %.*s", action, (int)length, text);
 }
 
