@@ -78,7 +78,7 @@ void tir_end_store(tir_parser *r) {
     }
 }
 
-/* --- Ways to tell them apart ------------------------------------------------------------------------------------ */
+/* --- Distinguishing them ---------------------------------------------------------------------------------------- */
 
 /* Sets `group` of each load, from 0 in the order of the text; false when this way does not apply. */
 typedef bool way(tir_parser *r, tir_param *p, uint32_t *groups);
