@@ -1,9 +1,9 @@
 /* import_perfseer.c - import of the PerfSeer / GAPP data set: a folder of pickled graphs, with labels in separate
  * files.
  *
- * The reader finds the label of a graph and stores it in the graph's meta. Six of its numbers become two records:
- * training step and inference on an RTX 3090. Files are read in parallel, in batches, and added in the order of
- * their names. */
+ * The reader finds the label of a graph and stores it in the graph's meta. Its seven numbers for each mode become two
+ * records: training step and inference on an RTX 3090. Files are read in parallel, in batches, and added in the order
+ * of their names. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +20,16 @@
 #include "foretell/device.h"
 
 enum { FILES_AT_A_TIME = 512, MAX_FOLDERS_DEEP = 8 };
-enum { METRIC_TIME, METRIC_PEAK, METRIC_UTIL, METRIC_COUNT };
+enum { METRIC_TIME, METRIC_COUNT = 7 };
 
-static const char *const metric_names[METRIC_COUNT] = {"time_us", "peak_bytes", "util_ratio"};
+static const char *const metric_names[METRIC_COUNT] = {"time_us",         "peak_bytes",        "util_ratio",
+                                                       "peak_util_ratio", "memory_util_ratio", "peak_memory_util_ratio",
+                                                       "average_bytes"};
 /* The reader's names, after "train_" and "infer_", and the factors to our units. Times are per sample. */
-static const char *const field_names[METRIC_COUNT] = {"time_per_sample_ms", "memory_peak_mib",
-                                                      "sm_util_average_percent"};
-static const double factors[METRIC_COUNT] = {1e3, 1024.0 * 1024.0, 1e-2};
+static const char *const field_names[METRIC_COUNT] = {
+    "time_per_sample_ms",          "memory_peak_mib",          "sm_util_average_percent", "sm_util_peak_percent",
+    "memory_util_average_percent", "memory_util_peak_percent", "memory_average_mib"};
+static const double factors[METRIC_COUNT] = {1e3, 1024.0 * 1024.0, 1e-2, 1e-2, 1e-2, 1e-2, 1024.0 * 1024.0};
 static const char *const mode_prefixes[] = {[FT_INFER] = "infer_", [FT_TRAIN] = "train_"};
 
 typedef struct pickled {

@@ -75,6 +75,23 @@ static double input_bytes(const ft_graph *bound) {
     return sum;
 }
 
+typedef struct live {
+    double sum_bytes;
+    uint64_t count;
+} live;
+
+static void observe(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes) {
+    live *l = user;
+    (void)phase;
+    (void)op;
+    l->sum_bytes += (double)live_bytes;
+    l->count++;
+}
+
+static double percent(double ratio) {
+    return 100 * fmin(MAX_UTIL, ratio);
+}
+
 static ft_status compute_mode(const ft_graph *bound, const roofline *r, ft_mode mode, label *l, ft_error *error) {
     ft_cost_options options = ft_cost_options_default();
     options.mode = mode;
@@ -84,14 +101,19 @@ static ft_status compute_mode(const ft_graph *bound, const roofline *r, ft_mode 
     FT_TRY(ft_cost_compute(bound, &options, &cost, error));
     span s = sum_operators(bound, r, &cost, mode == FT_TRAIN);
     ft_cost_free(&cost);
-    FT_TRY(ft_memory_plan(bound, &options, &memory, NULL, NULL, error));
+    live mean = {0};
+    FT_TRY(ft_memory_plan(bound, &options, &memory, observe, &mean, error));
     double copy_s = mode == FT_TRAIN ? input_bytes(bound) / COPY_BYTES_PER_SECOND : 0;
-    double time_s = fmax(s.device_s, s.host_s) + copy_s;
+    double run_s = fmax(s.device_s, s.host_s), time_s = run_s + copy_s;
+    double average_bytes = mean.count > 0 ? mean.sum_bytes / (double)mean.count : (double)memory.peak_bytes;
     double floor_mib = CONTEXT_MIB + (mode == FT_TRAIN ? TRAIN_MIB : 0);
     l->modes[mode] = (label_mode){.time_ms = time_s * 1e3,
-                                  .sm_util_percent = 100 * fmin(MAX_UTIL, s.device_s / time_s),
-                                  .memory_util_percent = 100 * fmin(MAX_UTIL, s.bytes / (r->bytes_per_s * time_s)),
-                                  .memory_mib = floor_mib + (double)memory.peak_bytes / MIB};
+                                  .sm_util_percent = percent(s.device_s / time_s),
+                                  .sm_util_peak_percent = percent(s.device_s / run_s),
+                                  .memory_util_percent = percent(s.bytes / (r->bytes_per_s * time_s)),
+                                  .memory_util_peak_percent = percent(s.bytes / (r->bytes_per_s * s.device_s)),
+                                  .memory_mib = floor_mib + (double)memory.peak_bytes / MIB,
+                                  .memory_average_mib = floor_mib + average_bytes / MIB};
     return FT_OK;
 }
 
@@ -117,9 +139,15 @@ void label_add_noise(label *l, double ratio, rng *random) {
     for (int mode = FT_INFER; mode <= FT_TRAIN; mode++) {
         label_mode *m = &l->modes[mode];
         m->time_ms *= draw_factor(ratio, random);
-        m->sm_util_percent = fmin(100 * MAX_UTIL, m->sm_util_percent * draw_factor(ratio, random));
-        m->memory_util_percent = fmin(100 * MAX_UTIL, m->memory_util_percent * draw_factor(ratio, random));
-        m->memory_mib *= draw_factor(ratio / 10, random);
+        /* Peaks vary with their averages. */
+        double sm = draw_factor(ratio, random), bus = draw_factor(ratio, random),
+               memory = draw_factor(ratio / 10, random);
+        m->sm_util_percent = fmin(100 * MAX_UTIL, m->sm_util_percent * sm);
+        m->sm_util_peak_percent = fmin(100 * MAX_UTIL, m->sm_util_peak_percent * sm);
+        m->memory_util_percent = fmin(100 * MAX_UTIL, m->memory_util_percent * bus);
+        m->memory_util_peak_percent = fmin(100 * MAX_UTIL, m->memory_util_peak_percent * bus);
+        m->memory_mib *= memory;
+        m->memory_average_mib *= memory;
     }
 }
 
@@ -135,11 +163,9 @@ static void put_number(double value, double digits, char before, buf *out) {
 /* time per sample | average SM | average memory controller | average memory | and the peaks of the last three. */
 static void mode_text(const label_mode *m, int64_t batch, buf *out) {
     put_number(m->time_ms / (double)batch, 7, '\0', out);
-    for (int i = 0; i < 2; i++) {
-        put_number(m->sm_util_percent, 2, '|', out);
-        put_number(m->memory_util_percent, 2, '|', out);
-        put_number(m->memory_mib, 2, '|', out);
-    }
+    const double rest[] = {m->sm_util_percent,      m->memory_util_percent,      m->memory_average_mib,
+                           m->sm_util_peak_percent, m->memory_util_peak_percent, m->memory_mib};
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) put_number(rest[i], 2, '|', out);
 }
 
 void label_text(const label *l, int64_t batch, buf *out) {

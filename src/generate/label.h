@@ -13,10 +13,10 @@
 #include "foretell/device.h"
 
 typedef struct label_mode {
-    double time_ms; /* of an iteration */
-    double sm_util_percent;
-    double memory_util_percent;
-    double memory_mib;
+    double time_ms;                                       /* of an iteration */
+    double sm_util_percent, sm_util_peak_percent;         /* peak: while nothing is copied from the host */
+    double memory_util_percent, memory_util_peak_percent; /* peak: while a kernel runs */
+    double memory_mib, memory_average_mib;                /* peak and average of the timeline */
 } label_mode;
 
 typedef struct label {

@@ -480,6 +480,8 @@ static void test_example_table(void **state) {
 
 /* --- PerfSeer ---------------------------------------------------------------------------------------------------- */
 
+static const double MIB = 1024 * 1024;
+
 static void test_perfseer(void **state) {
     (void)state;
     char command[2 * PATH_MAX + 512];
@@ -512,7 +514,19 @@ static void test_perfseer(void **state) {
     assert_true(isnan(r[0].metrics[2]));
     assert_int_equal(r[1].mode, FT_TRAIN);
     assert_true(r[1].metrics[0] == 2.5 * 8 * 1000);
-    assert_true(r[1].metrics[2] == 0.5);
+    /* All seven numbers of a label, in both modes. */
+    static const char *const names[] = {"time_us",         "peak_bytes",        "util_ratio",
+                                        "peak_util_ratio", "memory_util_ratio", "peak_memory_util_ratio",
+                                        "average_bytes"};
+    const double infer[] = {4e3, 500.0 * MIB, NAN, 0.03, 0.01, 0.04, 2.0 * MIB},
+                 train[] = {20e3, 1000.0 * MIB, 0.5, 0.03, 0.01, 0.04, 2.0 * MIB};
+    assert_int_equal(ft_dataset_metric_count(data), 7);
+    for (uint32_t i = 0; i < 7; i++) {
+        assert_string_equal(ft_dataset_metric_name(data, i), names[i]);
+        double x = r[0].metrics[i], y = r[1].metrics[i];
+        if (!(fabs(x - infer[i]) <= 1e-12 * x || (isnan(x) && isnan(infer[i]))) || fabs(y - train[i]) > 1e-12 * y)
+            fail_msg("%s: %g and %g", names[i], x, y);
+    }
     ft_dataset_free(data);
     mkdir("empty", 0777);
     expect_failure("perfseer", "empty", false, FT_ERR_FORMAT, "have pickled graphs");

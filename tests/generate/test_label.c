@@ -112,6 +112,17 @@ static void test_text(void **state) {
     assert_true(fabs(parsed.train[0] * 64 - l.modes[FT_TRAIN].time_ms) < 1e-5);
     assert_true(fabs(parsed.infer[1] - l.modes[FT_INFER].sm_util_percent) <= 0.005);
     assert_true(fabs(parsed.infer[6] - l.modes[FT_INFER].memory_mib) <= 0.005);
+    for (int mode = FT_INFER; mode <= FT_TRAIN; mode++) {
+        const label_mode *m = &l.modes[mode];
+        const double *fields = mode == FT_TRAIN ? parsed.train : parsed.infer;
+        const double expected[] = {m->sm_util_percent,      m->memory_util_percent,      m->memory_average_mib,
+                                   m->sm_util_peak_percent, m->memory_util_peak_percent, m->memory_mib};
+        for (int i = 0; i < 6; i++) assert_true(fabs(fields[1 + i] - expected[i]) <= 0.005);
+        /* Peaks are at least averages; the two differ in training, where batches are copied and memory comes and goes.
+         */
+        for (int i = 0; i < 3; i++) assert_true(expected[3 + i] >= expected[i]);
+        assert_true(mode == FT_INFER || (expected[3] > expected[0] && expected[5] > expected[2]));
+    }
     buf_free(&out);
 }
 
