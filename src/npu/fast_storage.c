@@ -100,7 +100,7 @@ static uint32_t index_of(const uint32_t *numbers, uint32_t count, uint32_t numbe
 }
 
 static void fill_spans(const selection *c, group *g) {
-    uint32_t borders[MAX_SPANS + 1], count = 0, kept = 0;
+    uint32_t borders[MAX_SPANS + 1] = {0}, count = 0, kept = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         const npu_live_range *r = &c->ranges->items[g->items[i]];
         borders[count++] = r->start;

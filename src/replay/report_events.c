@@ -68,7 +68,7 @@ static void add_copies(event_list *l, uint32_t event, uint32_t count) {
     while (begin > 0 && events[begin - 1].start_us == e->start_us) begin--;
     for (uint32_t i = begin; i < l->replay->event_count && events[i].start_us == e->start_us; i++) {
         own += events[i].worker != FT_NONE;
-        networks += events[i].worker == FT_NONE && i < event;
+        networks += i < event && events[i].worker == FT_NONE;
     }
     for (uint32_t w = 0; w < count; w++) {
         bool is_last = w > 0 && w + 1 == l->replay->options.workers;

@@ -45,8 +45,9 @@ static bool matches_graph(const uint8_t *bytes, size_t size) {
         if (step == WIRE_END) return i > 0;
         if (step == WIRE_INVALID || field.type != WIRE_BYTES || field.number > 4) return i > 0 && step != WIRE_INVALID;
         if (field.number != 1) return i > 0;
+        if (field.data == NULL) return false;
         const uint8_t *last = step == WIRE_TRUNCATED ? end : field.data + field.size;
-        if (field.data == NULL || !begins_like_node(field.data, last)) return false;
+        if (!begins_like_node(field.data, last)) return false;
         if (step == WIRE_TRUNCATED) return true;
     }
     return true;
