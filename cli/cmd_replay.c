@@ -184,35 +184,23 @@ static ft_status run_models(run *r) {
 
 /* --- Flows --------------------------------------------------------------------------------------------------- */
 
-/* Whether a file is not a model: then it is a flow, or `status` and `error` are set. */
-static bool is_flow(const char *path, ft_flow **flow, ft_status *status, ft_error *error) {
+/* Whether a file is not a model: then it is a flow, or `status` and `error` are set. A graph.json is both: with times of
+ * its functions it is a flow. */
+static bool is_flow(const run *r, const char *path, ft_flow **flow, ft_status *status, ft_error *error) {
     ft_source *source;
     ft_error other;
     *status = ft_source_open(path, &source, error);
+    bool is_graph = *status == FT_OK && ft_source_format(source) == FT_FORMAT_EXECUTOR;
     if (*status == FT_OK) ft_source_close(source);
-    if (*status != FT_ERR_FORMAT) return false;
+    if (*status != FT_ERR_FORMAT && !(is_graph && r->times != NULL)) return false;
     *status = ft_flow_read(path, flow, &other);
     if (*status != FT_ERR_FORMAT) *error = other;
     return true;
 }
 
-/* Whether a kernel has no time of its own. */
-static bool lacks_times(const ft_flow *flow) {
-    uint32_t count;
-    const ft_flow_kernel *kernels = ft_flow_kernels(flow, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (!(kernels[i].time_us >= 0)) return true;
-    return false;
-}
-
 static ft_status run_flow(run *r, const char *path, ft_flow *flow, ft_error *error) {
     const replay_options *o = &r->args->replay;
     ft_model_replays entry = {.file = path, .flow = flow, .times_from = o->programs != NULL ? o->programs : o->times};
-    if (r->times == NULL && r->args->predict.predictors.count > 0 && lacks_times(flow)) {
-        snprintf(error->message, sizeof error->message,
-                 "%s: names functions, but not their loops: give them as TVM printed them with --programs FILE", path);
-        return error->status = FT_ERR_USAGE;
-    }
     ft_status status = FT_OK;
     if (r->times != NULL) status = ft_flow_set_times(flow, r->times, r->args->replay.is_strict, error);
     return status == FT_OK ? replay_flow(r, false, &entry, error) : status;
@@ -304,7 +292,7 @@ static ft_status run_all(run *r) {
     ft_status status = open_times(r);
     if (status != FT_OK) return status;
     if (args->paths.count == 1 && path_kind_of(args->paths.items[0], true) == PATH_FILE &&
-        is_flow(args->paths.items[0], &flow, &status, &error)) {
+        is_flow(r, args->paths.items[0], &flow, &status, &error)) {
         if (status == FT_OK) status = run_flow(r, args->paths.items[0], flow, &error);
         if (status != FT_OK) output_fail(&r->out, status, NULL, &error);
         ft_flow_free(flow);

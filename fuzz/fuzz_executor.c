@@ -1,5 +1,7 @@
-/* fuzz_executor.c - any bytes as graph-executor JSON; edges must point backwards. */
+/* fuzz_executor.c - any bytes as graph-executor JSON: edges must point backwards, and as a model it can be bound. */
 #include <stdlib.h>
+
+#include "foretell/graph.h"
 
 #include "read/executor_json.h"
 
@@ -18,5 +20,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
     }
     executor_free(&graph);
+    ft_graph *model = NULL, *bound = NULL;
+    if (ft_graph_read_memory(data, size, "fuzz", &model, &error) == FT_OK)
+        ft_graph_bind(model, &(ft_binding){.batch = 2}, &bound, &error);
+    ft_graph_free(bound);
+    ft_graph_free(model);
     return 0;
 }

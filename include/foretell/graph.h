@@ -158,7 +158,8 @@ typedef struct ft_op {
     X(TENSORFLOW, tensorflow, "TensorFlow graph: frozen GraphDef, or SavedModel (the folder or its saved_model.pb)",   \
       ".pb", "protobuf fields of a GraphDef or SavedModel")                                                            \
     X(TFJS, tfjs, "TensorFlow.js graph model: model.json, with its weight files beside it", ".json",                   \
-      "an object with \"modelTopology\"")
+      "an object with \"modelTopology\"")                                                                              \
+    X(EXECUTOR, executor, "graph of TVM's graph executor (JSON)", ".json", "an object with \"nodes\" and \"heads\"")
 
 typedef enum ft_format {
     FT_FORMAT_UNKNOWN,
@@ -212,7 +213,8 @@ typedef struct ft_source ft_source;
 FT_API ft_status ft_source_open(const char *path, ft_source **source, ft_error *error);
 /* *graph = NULL at the end. After the error of an invalid graph, the next call continues with the graph after it. */
 FT_API ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error);
-FT_API uint64_t ft_source_count(const ft_source *source); /* graphs in it */
+FT_API uint64_t ft_source_count(const ft_source *source);   /* graphs in it */
+FT_API ft_format ft_source_format(const ft_source *source); /* of its graphs */
 FT_API void ft_source_close(ft_source *source);
 
 /* The first graph of a file. */

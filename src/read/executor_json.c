@@ -140,6 +140,7 @@ static ft_status read_shape(const decoding *d, const json_t *list, executor_outp
     for (size_t i = 0; i < dims; i++)
         FT_TRY(json_read_int(json_array_get(list, i), -1, INT64_MAX, &output->shape[i], d->error));
     output->dims = (uint32_t)dims;
+    output->has_shape = true;
     return FT_OK;
 }
 

@@ -28,6 +28,7 @@ typedef struct executor_output {
     const char *dtype; /* "float32"; NULL: not in the file */
     int64_t shape[EXECUTOR_MAX_DIMS];
     uint32_t dims;
+    bool has_shape;     /* the file has it */
     int64_t storage_id; /* outputs with the same id share memory; -1: not in the file */
 } executor_output;
 

@@ -148,6 +148,10 @@ uint64_t ft_source_count(const ft_source *source) {
     return source->set != NULL ? cg_count(source->set) : 1;
 }
 
+ft_format ft_source_format(const ft_source *source) {
+    return source->set != NULL ? FT_FORMAT_CG : source->reader->format;
+}
+
 void ft_source_close(ft_source *source) {
     if (source == NULL) return;
     cg_close(source->set);
