@@ -40,15 +40,22 @@ void temporary_remove(const char *path) {
     nftw(path, remove_one, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Skips some characters and the digits behind them; false when there is no digit. */
+static bool skip_digits(const char **at, size_t before) {
+    size_t digits = strspn(*at + before, "0123456789");
+    *at += before + digits;
+    return digits > 0;
+}
+
 /* Whether a name is one of ours: "NAME.HOST-PID-NUMBER.tmp". */
 static bool is_temporary(const char *entry, const char *name, uint32_t host) {
+    char prefix[sizeof ".01234567-"];
     size_t length = strlen(name);
-    unsigned found, number;
-    long process;
-    int end = 0;
     if (strncmp(entry, name, length) != 0) return false;
-    if (sscanf(entry + length, ".%8x-%ld-%u.tmp%n", &found, &process, &number, &end) != 3 || end == 0) return false;
-    return found == host && entry[length + (size_t)end] == '\0';
+    snprintf(prefix, sizeof prefix, ".%08x-", host);
+    const char *at = entry + length;
+    if (strncmp(at, prefix, sizeof prefix - 1) != 0) return false;
+    return skip_digits(&at, sizeof prefix - 1) && *at == '-' && skip_digits(&at, 1) && strcmp(at, ".tmp") == 0;
 }
 
 /* Whether no process holds the lock; the caller does then, until it closes *file. */

@@ -241,16 +241,16 @@ static void select_groups(selection *c, uint32_t *items, uint32_t count) {
 
 /* Lists the candidate tensors of each range; a tensor that several passes write once. */
 static bool list_tensors(selection *c, uint32_t first, uint32_t last) {
-    enum { UNLISTED = FT_NONE - 1 };
+    const uint32_t unlisted = FT_NONE - 1;
     const npu_pass *passes = c->s->net->passes;
     c->first = ARENA_ARRAY(c->s->work, uint32_t, (size_t)c->ranges->count + 1);
     if (c->first == NULL) return false;
     c->next = c->s->links;
     for (uint32_t i = 0; i < c->ranges->count; i++) c->first[i] = FT_NONE;
-    for (uint32_t i = first; i <= last; i++) c->next[passes[i].ofm] = UNLISTED;
+    for (uint32_t i = first; i <= last; i++) c->next[passes[i].ofm] = unlisted;
     for (uint32_t i = first; i <= last; i++) {
         uint32_t tensor = passes[i].ofm, range = c->ranges->of[tensor];
-        if (range == FT_NONE || !c->s->is_fast[tensor] || c->next[tensor] != UNLISTED) continue;
+        if (range == FT_NONE || !c->s->is_fast[tensor] || c->next[tensor] != unlisted) continue;
         c->next[tensor] = c->first[range];
         c->first[range] = tensor;
     }

@@ -60,7 +60,7 @@ ft_status blas_open(const char *const *names, size_t count, blas *functions, ft_
 /* The build with threads starts them when it is loaded, unless the environment forbids it. */
 static bool has_room_for_threads(void) {
     const char *count = getenv("OPENBLAS_NUM_THREADS");
-    long cores = count != NULL ? atol(count) : sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = count != NULL ? strtol(count, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
     return cores <= 1 || library_has_room((size_t)cores * THREAD_BYTES);
 }
 
