@@ -42,7 +42,7 @@ FUZZ_SOURCES    := $(sort $(wildcard fuzz/fuzz_*.c))
 EXAMPLE_SOURCES := $(sort $(wildcard examples/*.c))
 BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
 TOOL_SOURCES    := $(sort $(wildcard tools/*.c))
-ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(FUZZ_SOURCES) \
+ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(wildcard tests/torture/*.c) $(FUZZ_SOURCES) \
                    $(wildcard fuzz/replay.c) $(EXAMPLE_SOURCES) $(BENCH_SOURCES) $(TOOL_SOURCES)
 HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h src/*/*/*.h cli/*.h tests/*/*.h bench/*.h tools/*.h))
 
@@ -68,7 +68,7 @@ COMMAND      := $(BUILD)/foretell
 # $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
 brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
 
-.PHONY: all lib tests test check sanitize thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo \
+.PHONY: all lib tests test check sanitize torture thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo \
         install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -87,6 +87,7 @@ help:
 #: make format                format the sources with clang-format
 #: make mutate                mutation testing: change the library in COUNT=200 places, print what no test notices
 #: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
+#: make torture               let every allocation and system call of whole commands fail in turn; CASES="predict merge": of some
 #: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
 #: make bench                 speed and memory, as tables and as bench/results/*.csv; PARTS="predict nn" runs only some
 #: make install PREFIX=dir    command, libraries, headers, predictors, schemas, docs, completion; DESTDIR is honoured; STRIP= keeps symbols
@@ -246,6 +247,17 @@ format-check: | setup-check
 COUNT ?= 200
 mutate: $(BUILD)/libforetell.a $(TESTS) all
 	@BUILD=$(BUILD) CC='$(CC)' CFLAGS='$(CFLAGS)' FLAGS='$(ALL_CFLAGS)' LIBS='$(ALL_LDLIBS)' scripts/mutate $(COUNT) $(SEED)
+
+# --- Torture tests ---------------------------------------------------------------------------------------------------
+
+# The library is preloaded into the command: its flags are its own. SAMPLE=N: so many points of each case and kind.
+$(BUILD)/torture/fault.so: tests/torture/fault.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call brief,CC,$<)$(CC) $(LANGUAGE) -Wall -Wextra -Wpedantic -Werror -O2 -g -fPIC -shared -o $@ $<
+
+SAMPLE ?= 0
+torture: all $(BUILD)/torture/fault.so
+	@BUILD=$(BUILD) SAMPLE=$(SAMPLE) scripts/torture $(CASES)
 
 # --- Fuzzing ---------------------------------------------------------------------------------------------------------
 
