@@ -120,7 +120,7 @@ static ft_status narrow_devices(const ft_predictor *owner, const metadata *all, 
         h->devices[at] = all->devices[d];
         q90[at] = all->metrics[p->output].q90[d];
         p->adjustments[at] = adjustments[d];
-        if (p->sheets != NULL) p->sheets[at] = owner->file_sheets[d];
+        if (owner->file_sheets != NULL) p->sheets[at] = owner->file_sheets[d];
     }
     h->metrics[p->output].q90 = q90;
     return FT_OK;
