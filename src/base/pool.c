@@ -88,8 +88,8 @@ ft_status pool_new(uint32_t threads, pool **result, ft_error *error) {
         int reason = pthread_create(&w->thread, NULL, work, w);
         if (reason != 0) {
             pool_free(p);
-            return ft_fail(error, FT_ERR_NOMEM, "cannot start thread %u: %s; use fewer threads", i + 2,
-                           strerror(reason));
+            return ft_fail(error, FT_ERR_NOMEM, "no memory for thread %u, or too many run: %s; use fewer threads",
+                           i + 2, strerror(reason));
         }
         p->started++;
     }
