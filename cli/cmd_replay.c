@@ -184,8 +184,8 @@ static ft_status run_models(run *r) {
 
 /* --- Flows --------------------------------------------------------------------------------------------------- */
 
-/* Whether a file is not a model: then it is a flow, or `status` and `error` are set. A graph.json is both: with times of
- * its functions it is a flow. */
+/* Whether a file is not a model: then it is a flow, or `status` and `error` are set. A graph.json is both: with times
+ * of its functions it is a flow. */
 static bool is_flow(const run *r, const char *path, ft_flow **flow, ft_status *status, ft_error *error) {
     ft_source *source;
     ft_error other;
