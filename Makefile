@@ -15,7 +15,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # Packages that are linked, and those of which only headers are: the library loads them when it needs them (base/library.h).
 PACKAGES   := libprotobuf-c jansson zlib libxxhash
-LOADED     := openblas cairo
+LOADED     := openblas cairo yaml-0.1
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 VERSION    := $(shell sed -n 's/^.define FT_VERSION_M[AI][JN]OR *//p; s/^.define FT_VERSION_PATCH *//p' \
                 include/foretell/foretell.h | paste -sd.)

@@ -51,7 +51,7 @@ static void parse_space(void *input, const char *text, const option_row *row, st
 static const option_row rows[] = {
     {.help = "Search:", .group = 10},
     {"space", "FILE|KEY=RANGE",
-     "search space: a JSON file instead of that of the family, and single settings, as "
+     "search space: a JSON or YAML file instead of that of the family, and single settings, as "
      "rate=log-real:1e-4..0.1, hidden=int:16..128 or loss=mape,log; may be repeated",
      0, PARSED_WHOLE_BY(parse_space)},
     {"trials", "N", "number of configurations, the defaults among them (36)", 0,

@@ -94,7 +94,8 @@ static void parse_setting(void *input, const char *text, const option_row *row, 
 static const option_row rows[] = {
     {.help = "Devices and settings:", .group = 10},
     {"device", "NAME,...",
-     "devices that 'foretell list devices' lists, by any of their names, or JSON files of your own; all: those that "
+     "devices that 'foretell list devices' lists, by any of their names, or JSON or YAML files of your own; all: those "
+     "that "
      "the "
      "predictors were trained on (all)",
      0, TEXT(predict_options, device_names), .choices = "all @devices"},
@@ -138,8 +139,14 @@ void predict_options_init(predict_options *a) {
 /* --- Devices ------------------------------------------------------------------------------------------------- */
 
 bool is_device_file(const char *device) {
+    static const char *const endings[] = {".json", ".yaml", ".yml"};
     size_t length = strlen(device);
-    return strchr(device, '/') != NULL || (length > 5 && strcmp(device + length - 5, ".json") == 0);
+    bool is_file = strchr(device, '/') != NULL;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t ending = strlen(endings[i]);
+        is_file = is_file || (length > ending && strcmp(device + length - ending, endings[i]) == 0);
+    }
+    return is_file;
 }
 
 static bool is_in_set(const predict_options *a, const char *name) {

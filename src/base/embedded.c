@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/yaml.h"
 
 static bool has_word(const char *words, const char *word) {
     size_t length = strlen(word);
@@ -140,6 +141,5 @@ ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *
 }
 
 bool embedded_is_path(const char *name) {
-    size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+    return strchr(name, '/') != NULL || config_is_file_name(name);
 }

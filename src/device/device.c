@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "base/json.h"
+#include "base/yaml.h"
 
 /* The numbers of a data sheet. */
 #define NUMBER_LIST(X)                                                                                                 \
@@ -157,7 +158,7 @@ ft_status device_parse(const char *bytes, size_t size, const char *name, ft_devi
         return ft_fail(error, FT_ERR_LIMIT, "%s: has %zu bytes; a device file has at most %d", name, size,
                        DEVICE_MAX_BYTES);
     json_t *document;
-    ft_status status = json_parse(bytes, size, &document, error);
+    ft_status status = config_text_parse(bytes, size, &document, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "%s", name);
     ft_device *new_device = calloc(1, sizeof *new_device);
     status = new_device != NULL ? read_all(new_device, document, error) : FT_NOMEM(error);

@@ -11,6 +11,7 @@
 #include "base/embedded.h"
 #include "base/input.h"
 #include "base/json.h"
+#include "base/yaml.h"
 #include "graph/fuse.h"
 
 enum { RULES_VERSION = 1, RULES_MEMORY = 16 << 20, MAX_SYMBOLS = SYMBOL_FIRST_NAME + RULES_MAX_NAMES };
@@ -272,7 +273,7 @@ ft_status rules_parse(const char *bytes, size_t size, const char *name, ft_rules
         return ft_fail(error, FT_ERR_LIMIT, "%s: has %zu bytes; a rule file has at most %d", name, size,
                        RULES_MAX_BYTES);
     json_t *document;
-    ft_status status = json_parse(bytes, size, &document, error);
+    ft_status status = config_text_parse(bytes, size, &document, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "%s", name);
     ft_rules *made = calloc(1, sizeof *made);
     if (made == NULL) {

@@ -263,7 +263,7 @@ static void misspelt_names_find_their_device(void **state) {
     }
 }
 
-/* For a name that is like none of the devices, the message says that none is near. */
+/* Names that are like none of these find none. */
 static void unlike_names_find_none(void **state) {
     (void)state;
     static const char *const names[] = {"jetson", "jetson-orin", "tpu-v4", "iphone", "my-gpu", "gpu",   "cpu",

@@ -1,12 +1,12 @@
 #!/bin/bash
 # Libraries that the command and libforetell.so load: a scheduler that links the library must not get a window system,
-# and a command that draws nothing and trains nothing must not wait for cairo, OpenBLAS or libxgboost.
+# and a command that draws nothing and trains nothing must not wait for cairo, OpenBLAS, libyaml or libxgboost.
 set -u
 . tests/repo/tap.sh
 build=${BUILD:-build}
 work=$build/start-test
 model=$build/models/mobilenet_v2.onnx
-heavy='cairo|X11|xcb|fontconfig|openblas|gfortran|xgboost|gomp'
+heavy='cairo|X11|xcb|fontconfig|openblas|gfortran|xgboost|gomp|yaml'
 rm -rf "$work"
 mkdir -p "$work"
 

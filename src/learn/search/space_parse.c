@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "learn/search/space.h"
 
 enum { MAX_NAME_BYTES = 128, MAX_INTEGER = 1 << 30 };
@@ -218,7 +219,7 @@ ft_status space_add_text(space *s, const char *text, size_t size, ft_error *erro
     const char *name;
     const json_t *value;
     if (size > SPACE_MAX_BYTES) return ft_fail(error, FT_ERR_LIMIT, "is longer than %d bytes", SPACE_MAX_BYTES);
-    FT_TRY(json_parse(text, size, &root, error));
+    FT_TRY(config_text_parse(text, size, &root, error));
     ft_status status = FT_OK;
     if (!json_is_object(root))
         status = ft_fail(error, FT_ERR_USAGE, "is %s, but an object is expected", json_kind(root));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/yaml.h"
 #include "foretell/foretell.h"
 #include "learn/score/filter.h"
 
@@ -61,7 +62,7 @@ static ft_status apply(json_t *config, const char *setting, ft_error *error) {
 static ft_status parse(const char *text, json_t **found, ft_error *error) {
     if (strlen(text) > CONFIG_MAX_BYTES)
         return ft_fail(error, FT_ERR_LIMIT, "is longer than %d bytes", CONFIG_MAX_BYTES);
-    FT_TRY(json_parse(text, strlen(text), found, error));
+    FT_TRY(config_text_parse(text, strlen(text), found, error));
     if (json_is_object(*found)) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "is %s, but an object is expected, like {\"depth\": 6}", json_kind(*found));
 }
