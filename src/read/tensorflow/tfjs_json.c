@@ -17,7 +17,8 @@ static ft_status wrong(const conversion *c, const char *key, const char *expecte
     return ft_fail(c->error, FT_ERR_DAMAGED, "\"%s\" is not %s", key, expected);
 }
 
-/* A list of pointers to structs, one for each item of a JSON list. */
+/* A list of pointers to structs, one for each item of a JSON list. A type cannot stand in parentheses.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 #define MAKE_LIST(c, type, initial, list, count, items)                                                                \
     do {                                                                                                               \
         (items) = ARENA_ARRAY((c)->memory, type *, (count));                                                           \
@@ -28,6 +29,7 @@ static ft_status wrong(const conversion *c, const char *key, const char *expecte
             (items)[index] = &made[index];                                                                             \
         }                                                                                                              \
     } while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* --- Scalars ----------------------------------------------------------------------------------------------------- */
 
