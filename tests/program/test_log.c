@@ -30,8 +30,7 @@ static const char *const bodies[] = {
     "  for (i, 0, 8) {\n    b[i] = a[i]\n  }\n",
     "  // attr [iter_var(blockIdx.x, , blockIdx.x)] thread_extent = 4\n  b[blockIdx.x] = a[blockIdx.x]\n",
     "  if ((1 < 2)) {\n    b[0] = a[0]\n  } else {\n    b[1] = a[1]\n  }\n",
-    "  for (a.loop.whose.name.is.as.long.as.those.of.fused.axes.outer.outer.outer.inner, 0, 8) {\n    b[0] = a[0]\n  "
-    "}\n",
+    "  for (a.loop.whose.name.is.as.long.as.those.of.fused.axes.outer.outer.inner, 0, 8) {\n    b[0] = a[0]\n  }\n",
     "  b[i] = a[0]\n",
     "  for (i, 0, n) {\n    b[0] = a[0]\n  }\n",
 };
