@@ -210,6 +210,25 @@ static void requests_together_are_as_alone(void **state) {
     ft_results_free(&together);
 }
 
+/* Points of large models are evaluated one after the other, in memory of their own. */
+static void large_models_have_the_same_curves(void **state) {
+    (void)state;
+    ft_results results;
+    ft_error error;
+    ft_graph *large = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(large, 1, 8);
+    for (int i = 0; i < 5000; i++) x = toy_op(large, "Relu", x, FT_NONE, FT_NONE, toy_value(large, 1, 8));
+    toy_finish(large, x, 1, 1);
+    large->is_bound = false;
+    predict_table((double[]){100, 400, 300, 200, 500, 450}, 0.1);
+    ft_request requests[20];
+    for (int i = 0; i < 20; i++) requests[i] = (ft_request){.device = "mine", .batch = i + 1};
+    assert_int_equal(ft_predict(set, large, NULL, requests, 20, &results, &error), FT_OK);
+    for (int i = 0; i < 20; i++) assert_true(ft_result_memory(&results.items[i])->value == memory_at(i + 1));
+    ft_results_free(&results);
+    ft_graph_free(large);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_that_grow_stay_and_are_interpolated),
@@ -220,6 +239,7 @@ int main(void) {
         cmocka_unit_test(lines_go_on_beyond_the_last_batch),
         cmocka_unit_test(fits_agrees_with_the_largest_batch),
         cmocka_unit_test(requests_together_are_as_alone),
+        cmocka_unit_test(large_models_have_the_same_curves),
     };
     return cmocka_run_group_tests_name("forecast/curve", tests, set_up, tear_down);
 }
