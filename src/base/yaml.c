@@ -113,7 +113,7 @@ static ft_status read_number(const char *text, bool is_whole, json_t **value, ft
     end += head;
     text += head;
     if (*text == '.' && count_digits(text + 1) == 0) text++; /* "5." and "5.e3" */
-    strcpy(end, text);
+    memcpy(end, text, strlen(text) + 1);
     double real = NAN;
     bool is_read = text_double(padded, strlen(padded), &real) && isfinite(real);
     free(padded);
