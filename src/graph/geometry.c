@@ -261,7 +261,7 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
     if (def->cost != COST_MATMUL) return false;
     matmul_geometry g = {.a = op_input(graph, op, data_index(def)), .b = op_input(graph, op, weight_index(def))};
     if (g.a == NULL || !has_positive_dims(g.a, 0)) return false;
-    bool is_dense = strcmp(def->name, "FullyConnected") == 0 || def->packed_inputs != 0 || g.b == NULL;
+    bool is_dense = op_is(op, "FullyConnected") || op_is(op, "InnerProduct") || def->packed_inputs != 0 || g.b == NULL;
     if (is_dense ? !read_dense(graph, op, &g) : !read_matmul(op, &g)) return false;
     assert(g.m > 0 && g.k > 0 && g.n > 0);
     g.bias = g.n <= (uint64_t)FT_MAX_DIM ? find_bias(graph, op, (int64_t)g.n) : NULL;

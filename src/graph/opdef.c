@@ -14,7 +14,7 @@ static const ft_opdef unknown = {.name = "Unknown", .cost = COST_UNKNOWN, .flops
 /* --- Finding an entry by name -------------------------------------------------------------------------------- */
 
 /* One hash table for each family of formats, filled on first use and constant afterwards. */
-enum { ONNX, TFLITE, TF, FAMILIES, SLOTS = 1024 };
+enum { ONNX, TFLITE, TF, NCNN, FAMILIES, SLOTS = 1024 };
 
 typedef struct spelling {
     const char *text; /* not terminated: points into the list of an entry */
@@ -56,6 +56,7 @@ static void fill_slots(void) {
         add_spellings(ONNX, def->onnx, def);
         add_spellings(TFLITE, def->tflite, def);
         add_spellings(TF, def->tf, def);
+        add_spellings(NCNN, def->ncnn, def);
     }
 }
 
@@ -68,6 +69,8 @@ static int family_of(ft_format format) {
     case FT_FORMAT_TENSORFLOW:
     case FT_FORMAT_TFJS:
         return TF;
+    case FT_FORMAT_NCNN:
+        return NCNN;
     default: /* formats that name operators as ONNX does */
         return ONNX;
     }
@@ -106,7 +109,8 @@ ft_op_class ft_opdef_class(const ft_opdef *def) {
 }
 
 const char *ft_opdef_spellings(const ft_opdef *def, ft_format format) {
-    const char *const lists[FAMILIES] = {[ONNX] = def->onnx, [TFLITE] = def->tflite, [TF] = def->tf};
+    const char *const lists[FAMILIES] = {
+        [ONNX] = def->onnx, [TFLITE] = def->tflite, [TF] = def->tf, [NCNN] = def->ncnn};
     const char *list = lists[family_of(format)];
     return list != NULL ? list : "";
 }

@@ -75,7 +75,8 @@ struct ft_opdef {
     const char *name;   /* canonical */
     const char *onnx;   /* spellings, separated by spaces; NULL = none */
     const char *tflite; /* builtin names, custom names */
-    const char *tf;     /* TensorFlow names, for CG and nn-Meter IR */
+    const char *tf;     /* TensorFlow names, for CG, nn-Meter IR and TensorFlow.js too */
+    const char *ncnn;   /* types of layers; those that parameters select are in read/ncnn/ncnn_layer.c */
     const char *kernel; /* name in the fusion rules ("conv", "bn", "relu"); NULL = `name` in lower case */
     ft_op_class op_class;
     shape_rule *shape; /* NULL: shapes only from the file */

@@ -48,6 +48,11 @@ shape_rule shape_split_axis_first, shape_split_v, shape_slice_size, shape_stride
     shape_batch_to_space, shape_dilate, shape_lstm, shape_bidirectional_lstm, shape_rnn, shape_svdf, shape_nms_limit,
     shape_detections, shape_matrix_diag, shape_segment, shape_rfft2d, shape_like_second, shape_each;
 
+/* shape_ncnn.c */
+shape_rule shape_inner_product, shape_binary_blob, shape_reduce_blob, shape_adaptive_pool, shape_reshape_blob,
+    shape_squeeze_blob, shape_permute_blob, shape_slice_blob, shape_crop_blob, shape_pad_blob, shape_interp_blob,
+    shape_tile_blob, shape_recurrent_blob;
+
 /* fold.c */
 fold_rule fold_copy, fold_shape, fold_size, fold_gather, fold_concat, fold_slice, fold_split, fold_range, fold_fill,
     fold_expand, fold_transpose, fold_cast;

@@ -44,11 +44,12 @@ static void refuses(const char *text, ft_status status, const char *part, const 
 
 static void test_bundled_sets(void **state) {
     (void)state;
-    static const char *const sets[] = {"tflite-cpu", "tflite-gpu",  "openvino-vpu",
-                                       "vela",       "torch-eager", "torch-compile"};
-    assert_int_equal(ft_rules_count(), 6);
+    static const char *const sets[] = {"tflite-cpu",  "tflite-gpu",    "openvino-vpu", "vela",
+                                       "torch-eager", "torch-compile", "ncnn-cpu"};
+    const uint32_t count = sizeof sets / sizeof sets[0];
+    assert_int_equal(ft_rules_count(), count);
     for (uint32_t i = 0; i < rules_builtin_count; i++) accepts(rules_builtin[i].json);
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < count; i++) {
         ft_rules *rules = NULL;
         ft_error error = {.message = ""};
         if (ft_rules_open(sets[i], &rules, &error) != FT_OK) fail_msg("%s", error.message);
@@ -63,8 +64,8 @@ static void test_bundled_sets(void **state) {
         assert_true(is_listed);
         ft_rules_free(rules);
     }
-    assert_null(ft_rules_name_at(6));
-    assert_null(ft_rules_text_at(6));
+    assert_null(ft_rules_name_at(count));
+    assert_null(ft_rules_text_at(count));
     ft_rules_free(NULL);
 }
 

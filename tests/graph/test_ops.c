@@ -35,6 +35,7 @@ static void spellings_are_unique(void **state) {
     assert_true(each_spelling(FT_FORMAT_ONNX, is_found) >= 150);
     assert_true(each_spelling(FT_FORMAT_TFLITE, is_found) >= 100);
     assert_true(each_spelling(FT_FORMAT_CG, is_found) >= 20);
+    assert_true(each_spelling(FT_FORMAT_NCNN, is_found) >= 60);
 }
 
 static void entries_are_complete(void **state) {
@@ -43,7 +44,8 @@ static void entries_are_complete(void **state) {
         const ft_opdef *def = ft_opdef_at(i);
         if (def->op_class == FT_CLASS_UNKNOWN) fail_msg("%s has no class", def->name);
         if (def->cost == COST_UNKNOWN) fail_msg("%s has no cost", def->name);
-        if (def->onnx == NULL && def->tflite == NULL && def->tf == NULL) fail_msg("%s has no spelling", def->name);
+        if (def->onnx == NULL && def->tflite == NULL && def->tf == NULL && def->ncnn == NULL)
+            fail_msg("%s has no spelling", def->name);
         bool needs_factor = def->cost == COST_ELEMENTWISE || def->cost == COST_INPUTWISE || def->cost == COST_POOL ||
                             def->cost == COST_RECURRENT;
         if (needs_factor && def->flops == 0) fail_msg("%s has no FLOP factor", def->name);

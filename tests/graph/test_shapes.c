@@ -144,15 +144,22 @@ static void check_output(const char *line, const ft_graph *bound, const ft_tenso
     ft_graph_free(scratch);
 }
 
+static ft_format format_named(const char *name) {
+    if (strcmp(name, "onnx") == 0) return FT_FORMAT_ONNX;
+    if (strcmp(name, "tf") == 0) return FT_FORMAT_CG;
+    return strcmp(name, "ncnn") == 0 ? FT_FORMAT_NCNN : FT_FORMAT_TFLITE;
+}
+
 static ft_graph *build(char *head, char *attributes, size_t output_count) {
     char *words[MAX_WORDS], *attr_words[MAX_WORDS];
     size_t count = split_words(head, words), attr_count = split_words(attributes, attr_words);
     assert_in_range(count, 2, MAX_WORDS);
-    bool is_onnx = strcmp(words[0], "onnx") == 0;
-    ft_format format = is_onnx ? FT_FORMAT_ONNX : strcmp(words[0], "tf") == 0 ? FT_FORMAT_CG : FT_FORMAT_TFLITE;
+    ft_format format = format_named(words[0]);
     ft_graph *g = NULL;
     ft_error error;
-    assert_int_equal(graph_new(format, is_onnx ? FT_NCHW : FT_NHWC, "case", &g, &error), FT_OK);
+    assert_int_equal(
+        graph_new(format, format == FT_FORMAT_ONNX || format == FT_FORMAT_NCNN ? FT_NCHW : FT_NHWC, "case", &g, &error),
+        FT_OK);
     uint32_t inputs[MAX_WORDS], outputs[MAX_WORDS];
     for (size_t i = 2; i < count; i++) {
         inputs[i - 2] = FT_NONE;
@@ -246,10 +253,7 @@ static void look_at_line(const char *line, void *context) {
     assert_non_null(outputs);
     *bar = '\0';
     const char *format = strtok(copy, " "), *type = strtok(NULL, " ");
-    ft_format f = strcmp(format, "onnx") == 0 ? FT_FORMAT_ONNX
-                  : strcmp(format, "tf") == 0 ? FT_FORMAT_CG
-                                              : FT_FORMAT_TFLITE;
-    if (opdef_find(f, type) != w->def) return;
+    if (opdef_find(format_named(format), type) != w->def) return;
     size_t count = split_words(outputs + 1, words), known = 0;
     for (size_t i = 0; i < count; i++)
         known += strcmp(words[i], "?") != 0 && strcmp(words[i], "-") != 0 && strcmp(words[i], "error") != 0;
@@ -261,9 +265,9 @@ static bool check_plain(const ft_opdef *def) {
     bool is_same = def->shape == shape_same, is_compare = def->shape == shape_compare;
     bool is_broadcast = def->shape == shape_broadcast;
     if (def->outputs > 1 || !(is_same || is_compare || is_broadcast || def->shape == shape_reduce)) return false;
-    static const ft_format formats[] = {FT_FORMAT_ONNX, FT_FORMAT_TFLITE, FT_FORMAT_CG};
-    static const char *const names[] = {"onnx", "tflite", "tf"};
-    for (int i = 0; i < 3; i++) {
+    static const ft_format formats[] = {FT_FORMAT_ONNX, FT_FORMAT_TFLITE, FT_FORMAT_CG, FT_FORMAT_NCNN};
+    static const char *const names[] = {"onnx", "tflite", "tf", "ncnn"};
+    for (int i = 0; i < 4; i++) {
         char list[512], line[256];
         snprintf(list, sizeof list, "%s", ft_opdef_spellings(def, formats[i]));
         for (char *type = list; *type != '\0';) {
