@@ -159,7 +159,8 @@ typedef struct ft_op {
       ".pb", "protobuf fields of a GraphDef or SavedModel")                                                            \
     X(TFJS, tfjs, "TensorFlow.js graph model: model.json, with its weight files beside it", ".json",                   \
       "an object with \"modelTopology\"")                                                                              \
-    X(EXECUTOR, executor, "graph of TVM's graph executor (JSON)", ".json", "an object with \"nodes\" and \"heads\"")
+    X(EXECUTOR, executor, "graph of TVM's graph executor (JSON)", ".json", "an object with \"nodes\" and \"heads\"")   \
+    X(NCNN, ncnn, "ncnn network: .param text; its weights are not read", ".param", "the first line, 7767517")
 
 typedef enum ft_format {
     FT_FORMAT_UNKNOWN,

@@ -168,7 +168,8 @@ static const char *all_spellings(const catalog *c, const ft_opdef *def) {
     static const struct {
         ft_format format;
         const char *title;
-    } columns[] = {{FT_FORMAT_ONNX, "ONNX"}, {FT_FORMAT_TFLITE, "TFLite"}, {FT_FORMAT_CG, "TensorFlow"}};
+    } columns[] = {
+        {FT_FORMAT_ONNX, "ONNX"}, {FT_FORMAT_TFLITE, "TFLite"}, {FT_FORMAT_CG, "TensorFlow"}, {FT_FORMAT_NCNN, "ncnn"}};
     c->scratch->length = 0;
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         const char *words = ft_opdef_spellings(def, columns[i].format);
@@ -185,14 +186,14 @@ static const char *op_cell(const catalog *c, uint32_t row, uint32_t column) {
     if (column == 1) return ft_op_class_name(ft_opdef_class(def));
     if (c->format != FT_FORMAT_UNKNOWN) return ft_opdef_spellings(def, c->format);
     if (c->style->output == FT_TABLE) return all_spellings(c, def);
-    static const ft_format formats_of_columns[] = {FT_FORMAT_ONNX, FT_FORMAT_TFLITE, FT_FORMAT_CG};
+    static const ft_format formats_of_columns[] = {FT_FORMAT_ONNX, FT_FORMAT_TFLITE, FT_FORMAT_CG, FT_FORMAT_NCNN};
     return ft_opdef_spellings(def, formats_of_columns[column - 2]);
 }
 
 ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error) {
     static const catalog_column all[] = {
         {"name", "Operator", false}, {"class", "Class", false},          {"onnx", "ONNX", true},
-        {"tflite", "TFLite", true},  {"tensorflow", "TensorFlow", true},
+        {"tflite", "TFLite", true},  {"tensorflow", "TensorFlow", true}, {"ncnn", "ncnn", true},
     };
     static const catalog_column one[] = {
         {"name", "Operator", false}, {"class", "Class", false}, {"spellings", "Spelled", true}};
@@ -202,7 +203,7 @@ ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, f
     while (nth_op(format, count) != NULL) count++;
     ft_status status = write_catalog(stream,
                                      &(catalog){.columns = is_one ? one : all,
-                                                .column_count = is_one ? 3 : 5,
+                                                .column_count = is_one ? 3 : 6,
                                                 .row_count = count,
                                                 .cell = op_cell,
                                                 .style = style,

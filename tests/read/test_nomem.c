@@ -136,6 +136,11 @@ static void test_tfjs(void **state) {
     fail_each_of("tfjs", read_and_bind);
 }
 
+static void test_ncnn(void **state) {
+    (void)state;
+    fail_each_of("ncnn", read_and_bind);
+}
+
 static void test_cg(void **state) {
     (void)state;
     assert_true(fail_each("fuzz/corpus/cg/plain", read_tables) > 5);
@@ -147,7 +152,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx),   cmocka_unit_test(test_tflite), cmocka_unit_test(test_nnmeter),
         cmocka_unit_test(test_pickle), cmocka_unit_test(test_cg),     cmocka_unit_test(test_tensorflow),
-        cmocka_unit_test(test_tfjs),
+        cmocka_unit_test(test_tfjs),   cmocka_unit_test(test_ncnn),
     };
     return cmocka_run_group_tests_name("read/nomem", tests, NULL, NULL);
 }
