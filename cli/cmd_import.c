@@ -22,6 +22,7 @@ static const option_row rows[] = {
     {"networks", "CSV", "of ansor: the network of each task: columns task, network", 10,
      TEXT(arguments, options.networks)},
     {"verbose", NULL, "name every skipped record, not only counts and reasons", 0, FLAG(arguments, skips.is_verbose)},
+    THREADS_ROW(arguments, options.threads, 0),
     QUIET_ROW(arguments, is_quiet, 0),
     {0},
 };

@@ -70,6 +70,7 @@ typedef struct ft_import_options {
     ft_progress *progress;
     ft_skip *skip;
     void *user;
+    uint32_t threads; /* 0: one per core; the result does not depend on it */
 } ft_import_options;
 
 typedef struct ft_import_result {

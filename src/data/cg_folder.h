@@ -33,6 +33,7 @@ typedef struct cg_folder {
     cg_model *models;
     cg_skip *skips;
     uint32_t model_count, model_capacity, skip_count, skip_capacity;
+    uint64_t bytes; /* of its files */
     bool is_mixed;
     const char *unknown[CG_MAX_DEVICES]; /* columns of unknown devices, each reported once */
     uint32_t unknown_count;

@@ -28,7 +28,7 @@ enum { PROGRESS_STEP = 32 };
 typedef struct cg_import {
     import_job *job;
     arena memory;
-    cg_folder *folders;
+    cg_folder *folders, **by_size;
     uint32_t folder_count;
     pthread_mutex_t lock; /* protects the fields below and the caller's progress function */
     uint64_t done, total;
@@ -77,12 +77,35 @@ static ft_status read_folder(cg_import *c, cg_folder *f) {
 static void read_part(void *user, uint32_t part, uint32_t worker) {
     (void)worker;
     cg_import *c = user;
-    c->folders[part].status = read_folder(c, &c->folders[part]);
+    cg_folder *f = c->by_size[part];
+    f->status = read_folder(c, f);
+}
+
+static int by_descending_size(const void *a, const void *b) {
+    const cg_folder *x = *(cg_folder *const *)a, *y = *(cg_folder *const *)b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->path, y->path);
+}
+
+/* The largest folders are read first: no thread is left with one of them at the end. */
+static ft_status sort_by_size(cg_import *c) {
+    char path[PATH_MAX];
+    struct stat info;
+    c->by_size = ARENA_ARRAY(&c->memory, cg_folder *, (size_t)c->folder_count + 1);
+    if (c->by_size == NULL) return FT_NOMEM(c->job->error);
+    for (uint32_t i = 0; i < c->folder_count; i++) {
+        c->by_size[i] = &c->folders[i];
+        for (int table = 0; table < CG_TABLES; table++)
+            if (cg_find_table(c->folders[i].path, table, path, sizeof path) && stat(path, &info) == 0)
+                c->folders[i].bytes += (uint64_t)info.st_size;
+    }
+    qsort(c->by_size, c->folder_count, sizeof(cg_folder *), by_descending_size);
+    return FT_OK;
 }
 
 static ft_status read_all(cg_import *c) {
     pool *threads = NULL;
-    if (c->folder_count > 1) FT_TRY(pool_new(0, &threads, c->job->error));
+    FT_TRY(sort_by_size(c));
+    if (c->folder_count > 1) FT_TRY(pool_new(c->job->options->threads, &threads, c->job->error));
     pool_run(threads, c->folder_count, read_part, c);
     pool_free(threads);
     for (uint32_t i = 0; i < c->folder_count; i++) {

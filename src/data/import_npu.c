@@ -6,7 +6,9 @@
  * with a key that variants share, a hash of their operators, their multiply-accumulates and their inputs, followed
  * by a dot and the id of the file. Unused memories (0 bytes) are stored as not measured: no relative error is
  * defined for zero. */
+#include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +20,10 @@
 #include "base/hash.h"
 #include "base/input.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "data/import.h"
+#include "data/pack.h"
 #include "data/records.h"
 #include "foretell/device.h"
 #include "graph/graph.h"
@@ -72,7 +76,13 @@ static const char *const metric_names[METRIC_COUNT] = {"time_us",    "total_cycl
                                                        "dram_bytes", "flash_bytes",  "weight_bytes"};
 
 typedef struct npu_model {
-    uint32_t graph; /* FT_NONE: unreadable */
+    const char *file;
+    ft_status status; /* of reading it */
+    ft_error error;
+    buf packed;
+    buf types, inputs; /* the parts of its key that the graph has */
+    bool is_added;     /* graph and key are set, at the first row that refers to it */
+    uint32_t graph;    /* FT_NONE: unreadable */
     char key[MAX_KEY];
 } npu_model;
 
@@ -86,7 +96,9 @@ typedef struct npu_import {
     uint32_t columns[NPU_COLUMNS], column_count;
     csv_field cells[MAX_SUMMARY_COLUMNS];
     map numbers; /* from file name to index in `models` */
-    buf models;  /* npu_model */
+    npu_model *models;
+    uint32_t model_count, model_capacity;
+    packer **packers; /* one for each thread; NULL-terminated */
 } npu_import;
 
 /* --- The table --------------------------------------------------------------------------------------------------- */
@@ -148,77 +160,134 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The key that variants of a network share: a hash of operator counts, work, and input shapes. */
-static ft_status find_key(const npu_import *t, const ft_graph *graph, char key[static MAX_KEY]) {
+static ft_status describe_graph(const ft_graph *graph, npu_model *m) {
     uint32_t count = ft_graph_op_count(graph);
     const char **types = malloc((count + 1) * sizeof *types);
-    if (types == NULL) return FT_NOMEM(t->job->error);
+    if (types == NULL) return FT_NOMEM(&m->error);
     for (uint32_t i = 0; i < count; i++) types[i] = ft_graph_ops(graph)[i].type;
     qsort(types, count, sizeof *types, by_text);
-    buf text = {0};
-    for (uint32_t i = 0; i < count; i++) buf_add(&text, types[i], strlen(types[i]) + 1);
+    for (uint32_t i = 0; i < count; i++) buf_add(&m->types, types[i], strlen(types[i]) + 1);
     free(types);
-    buf_add(&text, cell(t, NPU_MACS)->text, cell(t, NPU_MACS)->length);
     for (uint32_t i = 0; i < ft_graph_input_count(graph); i++) {
         const ft_tensor *input = &ft_graph_tensors(graph)[ft_graph_inputs(graph)[i]];
-        buf_format(&text, "\n");
+        buf_char(&m->inputs, '\n');
         for (int32_t k = 0; k < input->rank; k++) {
             int64_t exported = graph_exported_size(graph, input->dims[k]);
-            buf_format(&text, "%" PRId64 ",", exported > 0 ? exported : input->dims[k]);
+            buf_int(&m->inputs, exported > 0 ? exported : input->dims[k]);
+            buf_char(&m->inputs, ',');
         }
     }
-    ft_status status = text.failed ? FT_NOMEM(t->job->error) : FT_OK;
+    return m->types.failed || m->inputs.failed ? FT_NOMEM(&m->error) : FT_OK;
+}
+
+/* Graphs that cannot be bound would be useless in a data set. */
+static ft_status read_graph(const char *path, packer *p, npu_model *m) {
+    ft_graph *graph, *bound;
+    FT_TRY(ft_graph_read(path, &graph, &m->error));
+    ft_status status = ft_graph_bind(graph, NULL, &bound, &m->error);
     if (status == FT_OK) {
-        char all[HASH_TEXT];
-        snprintf(key, MAX_KEY, "%.16s", hash_text(hash_bytes(text.data, text.length), all));
-    }
-    buf_free(&text);
-    return status;
-}
-
-static ft_status read_graph(const char *path, ft_graph **graph, ft_error *error) {
-    ft_graph *bound;
-    FT_TRY(ft_graph_read(path, graph, error));
-    ft_status status = ft_graph_bind(*graph, NULL, &bound, error);
-    if (status == FT_OK)
         ft_graph_free(bound);
-    else
-        ft_graph_free(*graph);
-    return status;
-}
-
-static ft_status read_model(npu_import *t, const char *file, const char *where, npu_model *made) {
-    *made = (npu_model){.graph = FT_NONE};
-    ft_graph *graph;
-    ft_error error;
-    const char *path = arena_format(&t->memory, "%s/tflite/%s", t->job->source, file);
-    if (path == NULL) return FT_NOMEM(t->job->error);
-    ft_status status = read_graph(path, &graph, &error);
-    if (status != FT_OK) {
-        FT_TRY(import_may_skip(t->job, path, status, &error));
-        char text[sizeof error.message + MAX_CELL + 4];
-        snprintf(text, sizeof text, "%s: %s", where, error.message);
-        return import_skip(t->job, text, "the network is unreadable");
+        status = describe_graph(graph, m);
+        if (status == FT_OK) status = pack_graph(p, graph, &m->packed, &m->error);
     }
-    t->job->result->models++;
-    status = find_key(t, graph, made->key);
-    if (status == FT_OK) status = builder_add_graph(t->builder, graph, &made->graph, t->job->error);
     ft_graph_free(graph);
     return status;
 }
 
-/* Reads a network at the first row that refers to it. */
-static ft_status find_model(npu_import *t, const char *file, const char *where, npu_model *found) {
-    uint32_t number = (uint32_t)(t->models.length / sizeof *found);
-    const char *key = arena_string(&t->memory, file, strlen(file));
-    if (key == NULL || !map_add(&t->numbers, key, number, &number)) return FT_NOMEM(t->job->error);
-    if (number < t->models.length / sizeof *found) {
-        memcpy(found, t->models.data + number * sizeof *found, sizeof *found);
-        return found->graph != FT_NONE ? FT_OK : import_skip(t->job, where, "the network is unreadable");
+static void read_part(void *user, uint32_t part, uint32_t worker) {
+    const npu_import *t = user;
+    npu_model *m = &t->models[part];
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/tflite/%s", t->job->source, m->file);
+    m->status =
+        size > 0 && (size_t)size < sizeof path
+            ? read_graph(path, t->packers[worker], m)
+            : ft_fail(&m->error, FT_ERR_IO, "%.100s/tflite/%.100s: the path is too long", t->job->source, m->file);
+}
+
+static bool is_plain_name(const char *file) {
+    return file[0] != '\0' && file[0] != '.' && strchr(file, '/') == NULL;
+}
+
+static ft_status list_model(npu_import *t) {
+    char text[MAX_CELL];
+    uint32_t at;
+    const char *file = csv_unquote(cell(t, NPU_FILE), text, sizeof text);
+    if (!is_plain_name(file) || map_get(&t->numbers, file, &at)) return FT_OK;
+    if (t->model_count == t->model_capacity) {
+        uint32_t larger = t->model_capacity == 0 ? 256 : t->model_capacity * 2;
+        npu_model *models = realloc(t->models, larger * sizeof *models);
+        if (models == NULL) return FT_NOMEM(t->job->error);
+        t->models = models;
+        t->model_capacity = larger;
     }
-    FT_TRY(read_model(t, file, where, found));
-    buf_add(&t->models, found, sizeof *found);
-    return t->models.failed ? FT_NOMEM(t->job->error) : FT_OK;
+    const char *name = arena_string(&t->memory, file, strlen(file));
+    if (name == NULL || !map_set(&t->numbers, name, t->model_count)) return FT_NOMEM(t->job->error);
+    t->models[t->model_count++] = (npu_model){.file = name, .graph = FT_NONE};
+    return FT_OK;
+}
+
+/* The networks that rows refer to, in a pass of its own: the rows are read again afterwards. */
+static ft_status list_models(npu_import *t) {
+    const csv rows = t->rows;
+    uint32_t found;
+    for (;;) {
+        FT_TRY(csv_row(&t->rows, t->cells, t->column_count, &found, t->job->error));
+        if (found == 0) break;
+        if (found == t->column_count) FT_TRY(list_model(t));
+    }
+    t->rows = rows;
+    return FT_OK;
+}
+
+/* Reads all networks in parallel. */
+static ft_status read_models(npu_import *t) {
+    pool *threads = NULL;
+    if (t->model_count > 1) FT_TRY(pool_new(t->job->options->threads, &threads, t->job->error));
+    uint32_t count = pool_threads(threads);
+    t->packers = calloc((size_t)count + 1, sizeof *t->packers);
+    bool is_good = t->packers != NULL;
+    for (uint32_t i = 0; i < count && is_good; i++) is_good = (t->packers[i] = packer_new()) != NULL;
+    if (is_good) pool_run(threads, t->model_count, read_part, t);
+    pool_free(threads);
+    return is_good ? FT_OK : FT_NOMEM(t->job->error);
+}
+
+/* The key that variants of a network share: a hash of operator counts, work, and input shapes. */
+static ft_status find_key(const npu_import *t, npu_model *m) {
+    char all[HASH_TEXT];
+    buf_add(&m->types, cell(t, NPU_MACS)->text, cell(t, NPU_MACS)->length);
+    buf_add(&m->types, m->inputs.data, m->inputs.length);
+    if (m->types.failed) return FT_NOMEM(t->job->error);
+    snprintf(m->key, MAX_KEY, "%.16s", hash_text(hash_bytes(m->types.data, m->types.length), all));
+    return FT_OK;
+}
+
+static ft_status add_model(npu_import *t, const char *where, npu_model *m) {
+    m->is_added = true;
+    if (m->status != FT_OK) {
+        const char *path = arena_format(&t->memory, "%s/tflite/%s", t->job->source, m->file);
+        if (path == NULL) return FT_NOMEM(t->job->error);
+        FT_TRY(import_may_skip(t->job, path, m->status, &m->error));
+        char text[sizeof m->error.message + MAX_CELL + 4];
+        snprintf(text, sizeof text, "%s: %s", where, m->error.message);
+        return import_skip(t->job, text, "the network is unreadable");
+    }
+    t->job->result->models++;
+    FT_TRY(find_key(t, m));
+    return builder_add_packed(t->builder, m->packed.data, m->packed.length, &m->graph, t->job->error);
+}
+
+/* Adds a network at the first row that refers to it. */
+static ft_status find_model(npu_import *t, const char *file, const char *where, const npu_model **found) {
+    uint32_t number = 0;
+    bool is_listed = map_get(&t->numbers, file, &number);
+    assert(is_listed);
+    (void)is_listed;
+    npu_model *m = &t->models[number];
+    *found = m;
+    if (!m->is_added) return add_model(t, where, m);
+    return m->graph != FT_NONE ? FT_OK : import_skip(t->job, where, "the network is unreadable");
 }
 
 /* --- Rows -------------------------------------------------------------------------------------------------------- */
@@ -235,11 +304,10 @@ static void find_family(const npu_import *t, char *family, size_t size) {
 static ft_status read_row(npu_import *t) {
     char where[MAX_CELL], file[MAX_CELL], config[MAX_CELL], family[MAX_CELL], name[MAX_KEY + MAX_CELL];
     double values[NPU_COLUMNS], metrics[METRIC_COUNT];
-    npu_model found;
+    const npu_model *found;
     snprintf(where, sizeof where, "%.400s: line %" PRIu64, t->path, t->rows.line);
     csv_unquote(cell(t, NPU_FILE), file, sizeof file);
-    if (file[0] == '\0' || file[0] == '.' || strchr(file, '/') != NULL)
-        return skip_cell(t, NPU_FILE, "not a file in the folder tflite");
+    if (!is_plain_name(file)) return skip_cell(t, NPU_FILE, "not a file in the folder tflite");
     const char *device = ft_device_canonical(csv_unquote(cell(t, NPU_CONFIG), config, sizeof config));
     if (device == NULL) return import_skip(t->job, where, "unknown accelerator");
     int bad = find_bad_number(t, values);
@@ -247,10 +315,10 @@ static ft_status read_row(npu_import *t) {
     convert_metrics(values, metrics);
     if (isnan(metrics[METRIC_TIME])) return import_skip(t->job, where, "its time is zero");
     FT_TRY(find_model(t, file, where, &found));
-    if (found.graph == FT_NONE) return FT_OK;
+    if (found->graph == FT_NONE) return FT_OK;
     find_family(t, family, sizeof family);
-    snprintf(name, sizeof name, "%s.%.*s", found.key, (int)strcspn(file, "."), file);
-    ft_record record = {.graph = found.graph,
+    snprintf(name, sizeof name, "%s.%.*s", found->key, (int)strcspn(file, "."), file);
+    ft_record record = {.graph = found->graph,
                         .name = name,
                         .family = family,
                         .device = device,
@@ -288,6 +356,8 @@ static ft_status run(npu_import *t) {
     csv_init(&t->rows, t->path, (const char *)t->in.bytes, t->in.size);
     FT_TRY(read_header(t));
     FT_TRY(builder_new(t->job->folder, metric_names, METRIC_COUNT, &t->builder, t->job->error));
+    FT_TRY(list_models(t));
+    FT_TRY(read_models(t));
     return read_rows(t);
 }
 
@@ -300,7 +370,14 @@ static ft_status import_npu(import_job *job) {
     ft_status status = run(t);
     builder_free(t->builder);
     input_close(&t->in);
-    buf_free(&t->models);
+    for (packer **each = t->packers; each != NULL && *each != NULL; each++) packer_free(*each);
+    for (uint32_t i = 0; i < t->model_count; i++) {
+        buf_free(&t->models[i].packed);
+        buf_free(&t->models[i].types);
+        buf_free(&t->models[i].inputs);
+    }
+    free(t->models);
+    free(t->packers);
     arena_free(&t->memory);
     free(t);
     return status;

@@ -243,7 +243,7 @@ static ft_status add_all(perfseer_import *p) {
 /* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static ft_status make_workers(perfseer_import *p) {
-    if (p->path_count > 1) FT_TRY(pool_new(0, &p->threads, p->job->error));
+    if (p->path_count > 1) FT_TRY(pool_new(p->job->options->threads, &p->threads, p->job->error));
     uint32_t count = p->threads != NULL ? pool_threads(p->threads) : 1;
     p->packers = calloc((size_t)count + 1, sizeof *p->packers); /* NULL-terminated */
     p->batch = calloc(FILES_AT_A_TIME, sizeof *p->batch);

@@ -37,6 +37,7 @@ bool timm_graph_parse(const char *file, timm_graph_name *name);
 enum { TIMM_MAX_IMPOSSIBLE = 8 };
 
 typedef struct timm_memory_facts {
+    const char *model;
     double min_batch,
         min_forward; /* MiB of tensors after the forward pass, at the smallest batch, and at the largest */
     double max_batch, max_forward;
@@ -58,6 +59,10 @@ bool timm_memory_is_plausible(const timm_memory_facts *facts, double peak_mib);
  * files. */
 ft_status timm_memory_choose_graph(timm_memory_facts *facts, const char *model, const char *folder,
                                    const name_list *graphs, const char **graph, ft_error *error);
+
+/* The same for all models before their rows are read, on several threads (0: one per core). */
+ft_status timm_memory_choose_all(timm_memory_facts **facts, uint32_t count, const char *folder, const name_list *graphs,
+                                 uint32_t threads, ft_error *error);
 
 /* --- timm_tables.c ----------------------------------------------------------------------------------------------- */
 

@@ -8,11 +8,13 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/pool.h"
 #include "foretell/cost.h"
 
 enum { USUAL_SIZE = 224, PLAN_BATCH = 32 };
@@ -130,4 +132,33 @@ ft_status timm_memory_choose_graph(timm_memory_facts *facts, const char *model, 
     }
     *graph = facts->graph;
     return FT_OK;
+}
+
+/* --- All models ---------------------------------------------------------------------------------------------- */
+
+typedef struct choosing {
+    timm_memory_facts **facts;
+    const char *folder;
+    const name_list *graphs;
+    atomic_bool has_failed; /* no memory */
+} choosing;
+
+static void choose_part(void *user, uint32_t part, uint32_t worker) {
+    (void)worker;
+    choosing *c = user;
+    const char *graph;
+    ft_error ignored;
+    timm_memory_facts *facts = c->facts[part];
+    if (timm_memory_choose_graph(facts, facts->model, c->folder, c->graphs, &graph, &ignored) != FT_OK)
+        atomic_store(&c->has_failed, true);
+}
+
+ft_status timm_memory_choose_all(timm_memory_facts **facts, uint32_t count, const char *folder, const name_list *graphs,
+                                 uint32_t threads, ft_error *error) {
+    choosing c = {.facts = facts, .folder = folder, .graphs = graphs};
+    pool *p = NULL;
+    if (count > 1) FT_TRY(pool_new(threads, &p, error));
+    pool_run(p, count, choose_part, &c);
+    pool_free(p);
+    return atomic_load(&c.has_failed) ? FT_NOMEM(error) : FT_OK;
 }

@@ -176,6 +176,7 @@ static ft_status find_facts(table *t, timm_memory_facts **facts) {
     const char *name = arena_string(t->memory, model, strlen(model));
     *facts = ARENA_NEW(t->memory, timm_memory_facts);
     if (name == NULL || *facts == NULL || !map_set(&t->models, name, t->fact_count)) return FT_NOMEM(t->job->error);
+    (*facts)->model = name;
     t->facts[t->fact_count++] = *facts;
     return FT_OK;
 }
@@ -340,6 +341,9 @@ ft_status timm_table_parse(import_job *job, const timm_table_text *source, const
     ft_status status =
         t->graph_folder != NULL ? read_header(t, tables[kind].needed, tables[kind].needed_count) : FT_NOMEM(job->error);
     if (status == FT_OK && kind == TIMM_MEMORY) status = read_facts(t);
+    if (status == FT_OK && kind == TIMM_MEMORY)
+        status =
+            timm_memory_choose_all(t->facts, t->fact_count, t->graph_folder, graphs, job->options->threads, job->error);
     if (status == FT_OK) status = read_rows(t, tables[kind].parse_row);
     free(t);
     rows->table_count++;

@@ -4,6 +4,7 @@ set -u
 . tests/repo/tap.sh
 build=$(realpath "${BUILD:-build}")
 foretell=$build/foretell
+root=$PWD
 schema=$PWD/docs/schema/inspect.schema.json
 scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
@@ -220,6 +221,31 @@ any_threads_print_the_same() { # command...
     [ "$(grep -c cut err.1)" -ge 10 ]
 }
 
+# Data sets do not depend on the number of threads, nor do the notes on what was skipped.
+any_threads_import_the_same() { # kind, source
+    local threads
+    rm -rf import.*
+    for threads in 1 2 5; do
+        "$foretell" import "$1" "$2" -o import.$threads --verbose --threads $threads >out.$threads 2>err.$threads || return 1
+        sed -i "s/import\\.$threads/SET/g" out.$threads err.$threads
+        diff -r import.1 import.$threads && cmp out.1 out.$threads && cmp err.1 err.$threads || return 1
+    done
+}
+
+make_import_sources() {
+    mkdir -p logs made npu/tflite timm/graphs && cp "$root/tests/program/schedules.jsonl" logs/v100.jsonl &&
+        { echo damaged && cat "$root/tests/program/templates.jsonl"; } >logs/k80.jsonl && cp -r "$root/examples/measurements" table &&
+        "$foretell" generate perfseer -o perfseer -n 20 --quiet >/dev/null || return 1
+    # Small parts of the real sets, where they are.
+    local data=$root/../shared/data
+    [ -d "$data" ] || return 0
+    head -40 "$data/npu/summary.csv" >npu/summary.csv
+    cut -d, -f1 npu/summary.csv | tail -n +2 | sort -u | sed "s|^|$data/npu/tflite/|" | xargs -I{} cp {} npu/tflite/ 2>/dev/null
+    head -60 "$data/timm/train_memory_a100.csv" >timm/train_memory_a100.csv
+    cp "$data"/timm/graphs/{a,b,c}*@224.onnx.gz timm/graphs/
+    mkdir -p cg && cp -r "$data/cg/alexnets" "$data/cg/squeezenets" cg/
+}
+
 point "--output writes the file" output_is_written
 point "a failure leaves the old file" failure_keeps_old_file
 point "what did not fail is written" partial_failure_writes_the_rest
@@ -239,6 +265,13 @@ for format in table json csv; do
     point "predict: any number of threads, $format" any_threads_print_the_same predict -D adreno-640,rtx-3090 -f $format
 done
 point "inspect --full: any number of threads" any_threads_print_the_same inspect --full --kernels tflite-cpu
+point "sources of data sets are made" make_import_sources
+for kind in ansor:logs table:table/measurements.csv perfseer:perfseer npu:npu timm:timm cg:cg; do
+    case $kind in
+    npu:* | timm:* | cg:*) [ -d "$root/../shared/data" ] || continue ;;
+    esac
+    point "import ${kind%%:*}: any number of threads" any_threads_import_the_same "${kind%%:*}" "${kind#*:}"
+done
 point "help fits a terminal and its examples can be copied" help_can_be_copied
 point "SIGINT leaves nothing half written" interrupted INT 130
 point "SIGTERM leaves nothing half written" interrupted TERM 143
