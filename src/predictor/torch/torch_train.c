@@ -10,9 +10,11 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/rng.h"
 #include "nn/math/nnls.h"
 #include "predictor/torch/torch_shard.h"
@@ -242,18 +244,32 @@ static const uint32_t *step_labels(torch_training *t) {
     return t->order + (size_t)(t->descent.done % t->steps_per_epoch) * t->batch;
 }
 
+/* Shards of the step at hand, filled by any thread. */
+typedef struct shard_filling {
+    torch_training *training;
+    const uint32_t *labels;
+    uint32_t shards;
+    atomic_bool has_failed;
+} shard_filling;
+
+static void fill_shard(void *user, uint32_t i, uint32_t worker) {
+    (void)worker;
+    shard_filling *f = user;
+    torch_training *t = f->training;
+    uint32_t first = (uint32_t)((uint64_t)t->batch * i / f->shards),
+             end = (uint32_t)((uint64_t)t->batch * (i + 1) / f->shards);
+    torch_shard *s = &t->shards[i];
+    s->noise = t->side == TORCH_CPU ? t->config->noise : 0;
+    rng_init(&s->random, t->descent.options.seed ^ NOISE_SEED, (uint64_t)t->descent.done * SHARDS + i);
+    if (!torch_shard_fill(s, t->data, t->inputs, t->data->train.items, f->labels + first, end - first))
+        atomic_store(&f->has_failed, true);
+}
+
 ft_status torch_training_step(torch_training *t, double *loss, ft_error *error) {
-    const uint32_t *indices = step_labels(t);
-    uint32_t shards = t->batch < SHARDS ? t->batch : SHARDS;
-    for (uint32_t i = 0; i < shards; i++) {
-        uint32_t first = (uint32_t)((uint64_t)t->batch * i / shards),
-                 end = (uint32_t)((uint64_t)t->batch * (i + 1) / shards);
-        t->shards[i].noise = t->side == TORCH_CPU ? t->config->noise : 0;
-        rng_init(&t->shards[i].random, t->descent.options.seed ^ NOISE_SEED, (uint64_t)t->descent.done * SHARDS + i);
-        if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, t->data->train.items, indices + first, end - first))
-            return FT_NOMEM(error);
-    }
-    return descent_step(&t->descent, shards, shard_loss, t, loss, error);
+    shard_filling f = {.training = t, .labels = step_labels(t), .shards = t->batch < SHARDS ? t->batch : SHARDS};
+    pool_run(t->descent.options.threads, f.shards, fill_shard, &f);
+    if (atomic_load(&f.has_failed)) return FT_NOMEM(error);
+    return descent_step(&t->descent, f.shards, shard_loss, t, loss, error);
 }
 
 descent *torch_training_descent(torch_training *t) {
