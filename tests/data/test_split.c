@@ -434,7 +434,7 @@ static void small_sets_have_all_parts(void **state) {
     (void)state;
     static const char *const specs[] = {"random", "name", "random:60/20/20", "all"};
     for (int count = 3; count <= 12; count++) {
-        char folder[16];
+        char folder[32];
         snprintf(folder, sizeof folder, "small%d", count);
         builder *b = synth_begin(folder);
         for (int i = 0; i < count; i++)
