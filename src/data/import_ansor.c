@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/batches.h"
 #include "base/error.h"
 #include "base/lines.h"
+#include "base/pool.h"
 #include "data/devices.h"
 #include "data/import.h"
 #include "data/networks.h"

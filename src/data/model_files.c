@@ -5,9 +5,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/batches.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "data/pack.h"
 
 enum { FILES_A_BATCH = 64 };

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/batches.h"
 #include "base/error.h"
+#include "base/pool.h"
 
 enum { SIZE = 8, WAIT_S = 20 };
 
