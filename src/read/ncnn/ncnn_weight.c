@@ -106,7 +106,7 @@ static ft_status open_input(ncnn_model *m, uint32_t tensor, int64_t channels, in
 }
 
 ft_status ncnn_convolution(ncnn_model *m, ncnn_layer *l) {
-    window w;
+    window w = {0};
     bool is_transposed = l->type[0] == 'D' && strncmp(l->type, "Deconv", 6) == 0;
     int64_t out = ncnn_int(l, 0, 0), size = ncnn_int(l, 6, 0), groups = ncnn_int(l, 7, 1), per_output;
     FT_TRY(check_inputs(m, l, 1));
