@@ -13,6 +13,8 @@
     .kernel = "fc", .op_class = FT_CLASS_MATMUL, .shape = shape_packed_product, .cost = COST_MATMUL,                   \
     .flags = OP_NO_GRADIENT
 
+#define COLLECTIVE .op_class = FT_CLASS_MOVE, .cost = COST_MOVE
+
 /* clang-format off */
 const ft_opdef opdef_contrib[] = {
     /* --- Convolutions and pools with channels last ----------------------------------------------------------- */
@@ -163,6 +165,13 @@ const ft_opdef opdef_contrib[] = {
      .cost = COST_ELEMENTWISE, .flops = 3, .flags = OP_NO_GRADIENT, .aux_inputs = BIT(1)},
     {.name = "DequantizeWithOrder", .onnx = "DequantizeWithOrder", .kernel = "dequantize", QUANT,
      .shape = shape_cast, .cost = COST_ELEMENTWISE, .flops = 2, .aux_inputs = BIT(1)},
+
+    /* --- Collectives: what a rank exchanges with the `group_size` ranks of its group ---------------------------- */
+    {.name = "AllReduce", .onnx = "AllReduce", COLLECTIVE, .shape = shape_same},
+    {.name = "AllGather", .onnx = "AllGather", COLLECTIVE, .shape = shape_all_gather},
+    {.name = "ReduceScatter", .onnx = "ReduceScatter", COLLECTIVE, .shape = shape_reduce_scatter},
+    {.name = "AllToAll", .onnx = "AllToAll", COLLECTIVE, .shape = shape_same},
+    {.name = "SendRecv", .onnx = "SendRecv", COLLECTIVE, .shape = shape_same},
 
     /* --- Lookup ---------------------------------------------------------------------------------------------- */
     {.name = "GatherBlockQuantized", .onnx = "GatherBlockQuantized", .kernel = "gather", .op_class = FT_CLASS_MOVE,

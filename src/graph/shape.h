@@ -32,6 +32,9 @@ shape_rule shape_attention, shape_linear_attention, shape_delta_net, shape_gates
     shape_skip_group_norm, shape_embed_norm, shape_packed_product, shape_causal_conv, shape_split_gelu,
     shape_bitmask_dropout, shape_mul_integer, shape_int8, shape_gather_quantized, shape_crop_resize;
 
+/* shape_collective.c */
+shape_rule shape_all_gather, shape_reduce_scatter;
+
 /* shape_move.c */
 shape_rule shape_reshape, shape_flatten, shape_transpose, shape_squeeze, shape_unsqueeze, shape_concat, shape_split,
     shape_slice, shape_gather, shape_gather_elements, shape_gather_nd, shape_expand, shape_tile, shape_pad,
