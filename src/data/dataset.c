@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "data/pack.h"
+#include "graph/graph.h"
 
 /* Larger than a table of a few hundred metrics and a few million rows. */
 #define MAX_DATASET_BYTES (UINT64_C(1) << 36)
@@ -290,4 +291,15 @@ ft_status dataset_unknown_family(const ft_dataset *data, const char *family, ft_
 
 ft_status dataset_unknown_device(const ft_dataset *data, const char *device, ft_error *error) {
     return unknown_name(data, true, device, error);
+}
+
+/* Data sets hold either models or programs, so the first graph decides. */
+ft_status dataset_holds_programs(const ft_dataset *data, bool *are_programs, ft_error *error) {
+    ft_graph *graph = NULL;
+    *are_programs = false;
+    if (ft_dataset_graph_count(data) == 0) return FT_OK;
+    FT_TRY(ft_dataset_graph(data, 0, &graph, error));
+    *are_programs = graph_program_text(graph) != NULL;
+    ft_graph_free(graph);
+    return FT_OK;
 }

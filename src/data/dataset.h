@@ -30,4 +30,7 @@ ft_status dataset_unknown_family(const ft_dataset *data, const char *family, ft_
 /* The same for devices. */
 ft_status dataset_unknown_device(const ft_dataset *data, const char *device, ft_error *error);
 
+/* Whether it holds tensor programs; otherwise it holds models. */
+ft_status dataset_holds_programs(const ft_dataset *data, bool *are_programs, ft_error *error);
+
 #endif

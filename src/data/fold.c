@@ -224,3 +224,31 @@ ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t see
     arena_free(&g.memory);
     return status;
 }
+
+/* --- Units ---------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct unit_row {
+    const char *begin; /* of the spec, up to a colon or its end */
+    const char *models, *programs;
+} unit_row;
+
+static const unit_row unit_rows[] = {
+    {"random", "models", "programs"},         {"all", "models", "programs"},
+    {"order", "models", "programs"},          {"name", "architectures", "tasks"},
+    {"fold:name", "architectures", "tasks"},  {"deal:name", "architectures", "tasks"},
+    {"fold:graph", "models", "programs"},     {"deal:graph", "models", "programs"},
+    {"fold:letters", "families", "families"}, {"deal:letters", "families", "families"},
+    {"fold:family", "families", "families"},  {"deal:family", "families", "families"},
+    {"family", "families", "families"},       {"fewshot", "models", "programs"},
+    {"network", "networks", "networks"},      {"device", "devices", "devices"},
+};
+
+const char *split_unit(const char *spec, bool are_programs) {
+    for (size_t i = 0; i < sizeof unit_rows / sizeof unit_rows[0]; i++) {
+        size_t length = strlen(unit_rows[i].begin);
+        if (strncmp(spec, unit_rows[i].begin, length) != 0 || (spec[length] != '\0' && spec[length] != ':')) continue;
+        return are_programs ? unit_rows[i].programs : unit_rows[i].models;
+    }
+    return NULL;
+}

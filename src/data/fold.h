@@ -1,4 +1,5 @@
-/* fold.h - assignment of groups of graphs to cross-validation folds (docs/splits.md). */
+/* fold.h - assignment of groups of graphs to cross-validation folds, and the units that splits hold out
+ * (docs/splits.md). */
 #ifndef DATA_FOLD_H
 #define DATA_FOLD_H
 
@@ -18,5 +19,10 @@ ft_status fold_parse(const char *text, bool is_dealt, fold_spec *spec, ft_error 
 
 /* An ft_split_part for each graph of the data set; undefined for a graph without records. */
 ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error);
+
+/* The unit that a split holds out whole, by its spec, in the plural: "models", "architectures", "families", "devices";
+ * of tensor programs "programs", "tasks", "networks". Scores and intervals hold for new ones. NULL: the spec is of no
+ * known kind. */
+const char *split_unit(const char *spec, bool are_programs);
 
 #endif

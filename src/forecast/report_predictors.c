@@ -1,5 +1,5 @@
 /* report_predictors.c - the predictors of a set as a document: their metrics and devices, the sizes of their files, and
- * their accuracy on held-out data. */
+ * their accuracy on held-out data, which is named: new models, architectures, tasks. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "data/fold.h"
 #include "foretell/forecast_report.h"
 #include "report/grid.h"
 #include "report/metric.h"
@@ -19,6 +20,8 @@ typedef struct accuracy {
     uint64_t bytes;
     const ft_predictor *predictor;
     const char *device, *part;
+    const char *held_out; /* what was not in training: "models", "tasks"; NULL: unknown */
+    uint32_t folds;       /* of a cross-validation; 0: one test part */
     double n, mape, acc10, coverage90;
 } accuracy;
 
@@ -48,6 +51,21 @@ static const json_t *scores_on(const json_t *header, const char *metric, const c
     return found;
 }
 
+/* Files of earlier versions name the split alone. Schemas of tensor programs begin with "program-". */
+static const char *held_out_of(const json_t *header, const json_t *scores) {
+    const char *unit = json_string_value(json_object_get(scores, "held_out"));
+    const char *split = json_string_value(json_object_get(json_object_get(header, "trained_on"), "split"));
+    const char *schema = json_string_value(json_object_get(header, "schema"));
+    if (unit != NULL || scores == NULL || split == NULL) return unit;
+    return split_unit(split, schema != NULL && strncmp(schema, "program-", 8) == 0);
+}
+
+/* Numbers in the header are not trusted: a count out of range is none. */
+static uint32_t folds_of(const json_t *scores) {
+    double folds = number_of(scores, "folds");
+    return folds >= 2 && folds <= 1e6 ? (uint32_t)folds : 0;
+}
+
 static ft_status walk_predictor(accuracy a, accuracy_visitor *visit, void *user, ft_error *error) {
     const char *text = ft_predictor_header(a.predictor);
     json_t *header;
@@ -56,6 +74,8 @@ static ft_status walk_predictor(accuracy a, accuracy_visitor *visit, void *user,
         a.device = ft_predictor_device(a.predictor, d);
         const json_t *scores = scores_on(header, ft_predictor_metric(a.predictor), a.device);
         a.part = json_string_value(json_object_get(scores, "part"));
+        a.held_out = held_out_of(header, scores);
+        a.folds = folds_of(scores);
         a.n = number_of(scores, "n");
         a.mape = number_of(scores, "mape");
         a.acc10 = number_of(scores, "acc10");
@@ -91,6 +111,8 @@ static void write_json_row(void *user, const accuracy *a) {
     jsonw_pair_double(j, "mape", a->mape);
     jsonw_pair_double(j, "acc10", a->acc10);
     jsonw_pair_double(j, "coverage90", a->coverage90);
+    jsonw_pair_string(j, "held_out", a->held_out);
+    jsonw_pair_uint(j, "folds", a->folds);
     jsonw_close(j);
 }
 
@@ -113,7 +135,9 @@ static void write_csv_row(void *user, const accuracy *a) {
     csv_number(out, a->mape);
     csv_number(out, a->acc10);
     csv_number(out, a->coverage90);
-    buf_char(out, '\n');
+    buf_char(out, ',');
+    csv_cell(out, a->held_out != NULL ? a->held_out : "");
+    buf_format(out, ",%u\n", a->folds);
 }
 
 /* --- Tables -------------------------------------------------------------------------------------------------- */
@@ -130,7 +154,9 @@ static const grid_column columns[] = {
 typedef struct table {
     sink *out;
     const ft_style *style;
-    const char *path; /* of the rows so far */
+    /* Of the last row. */
+    const char *path;
+    char accuracy_of[GRID_CELL_SIZE];
 } table;
 
 static void put_percent(grid_cell *cell, double percent) {
@@ -156,17 +182,38 @@ static void put_accuracy(const void *user, uint32_t row, grid_cell *cells) {
     put_percent(&cells[5], a->coverage90);
 }
 
+/* "Accuracy on unseen tasks, by cross-validation (5 folds)". Names in the header are not trusted. */
+static void describe_accuracy(const accuracy *a, const ft_style *style, char text[static GRID_CELL_SIZE]) {
+    char unit[160];
+    bool is_valid = a->part != NULL && strcmp(a->part, "valid") == 0;
+    text_fit(a->held_out != NULL ? a->held_out : "records", 32, style, unit, sizeof unit);
+    if (isnan(a->n))
+        snprintf(text, GRID_CELL_SIZE, "not evaluated");
+    else if (a->folds > 0)
+        snprintf(text, GRID_CELL_SIZE, "accuracy on unseen %s, by cross-validation (%u folds)", unit, a->folds);
+    else
+        snprintf(text, GRID_CELL_SIZE, "accuracy on %s %s%s", is_valid ? "validation" : "unseen", unit,
+                 is_valid ? ", which intervals are calibrated on" : "");
+}
+
+static void write_table_title(const table *t, const accuracy *a) {
+    char path[GRID_CELL_SIZE], bytes[UNIT_TEXT_SIZE];
+    text_fit(a->path, t->style->width > 50 ? t->style->width - 36 : 20, t->style, path, sizeof path);
+    unit_bytes(a->bytes, bytes);
+    buf_format(&t->out->text, "%s%s%s%s: %s, %s\n", t->path != NULL ? "\n" : "", tone_begin(t->style, TONE_TITLE), path,
+               tone_end(t->style, TONE_TITLE), ft_predictor_family(a->predictor), bytes);
+}
+
 static void write_table_row(void *user, const accuracy *a) {
     table *t = user;
+    char described[GRID_CELL_SIZE];
+    describe_accuracy(a, t->style, described);
     bool is_new = t->path == NULL || strcmp(t->path, a->path) != 0;
-    if (is_new) {
-        char path[GRID_CELL_SIZE], bytes[UNIT_TEXT_SIZE];
-        text_fit(a->path, t->style->width > 50 ? t->style->width - 36 : 20, t->style, path, sizeof path);
-        unit_bytes(a->bytes, bytes);
-        buf_format(&t->out->text, "%s%s%s%s: %s, %s\n", t->path != NULL ? "\n" : "", tone_begin(t->style, TONE_TITLE),
-                   path, tone_end(t->style, TONE_TITLE), ft_predictor_family(a->predictor), bytes);
-    }
+    if (is_new) write_table_title(t, a);
+    is_new |= strcmp(t->accuracy_of, described) != 0;
+    if (is_new) buf_format(&t->out->text, "  %s\n", described);
     t->path = a->path;
+    snprintf(t->accuracy_of, sizeof t->accuracy_of, "%s", described);
     grid_write(&(grid){.style = t->style,
                        .columns = columns,
                        .column_count = sizeof columns / sizeof columns[0],
@@ -196,7 +243,7 @@ static ft_status write_json(const ft_predictor_set *set, sink *out, ft_error *er
 }
 
 static ft_status write_csv(const ft_predictor_set *set, sink *out, ft_error *error) {
-    buf_text(&out->text, "file,bytes,family,metric,device,part,n,mape,acc10,coverage90\n");
+    buf_text(&out->text, "file,bytes,family,metric,device,part,n,mape,acc10,coverage90,held_out,folds\n");
     return walk_set(set, write_csv_row, &out->text, error);
 }
 

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/outfile.h"
 #include "foretell/forecast_report.h"
+#include "predictor/core/file.h"
 #include "support/failing.h"
 #include "support/flops_file.h"
 #include "support/folder.h"
@@ -102,7 +104,8 @@ static char *predictors_text(ft_output output) {
 static void test_predictors(void **state) {
     (void)state;
     has(predictors_text(FT_TABLE), "times.ftm: flops, ");
-    has(predictors_text(FT_CSV), "file,bytes,family,metric,device,part,n,mape,acc10,coverage90\ntimes.ftm,");
+    has(predictors_text(FT_CSV),
+        "file,bytes,family,metric,device,part,n,mape,acc10,coverage90,held_out,folds\ntimes.ftm,");
     json_t *document = parsed(predictors_text(FT_JSON)), *row;
     size_t i;
     assert_true(json_array_size(document) >= ft_predictor_set_device_count(set));
@@ -110,8 +113,61 @@ static void test_predictors(void **state) {
         assert_string_equal(json_string_value(json_object_get(row, "metric")), "time_us");
         assert_true(json_integer_value(json_object_get(row, "bytes")) > 100);
         assert_true(json_is_null(json_object_get(row, "mape"))); /* it was not evaluated */
+        assert_true(json_is_null(json_object_get(row, "held_out")));
     }
     json_decref(document);
+    has(predictors_text(FT_TABLE), "\n  not evaluated\n");
+}
+
+/* The same predictor with scores in its header, and the split of its training. */
+static void write_scored(const char *path, const char *schema, const char *split, const char *accuracy) {
+    const float block[] = {10, 0.5F, 10, 0.5F};
+    ft_error error;
+    buf bytes = {0};
+    json_t *rows;
+    assert_int_equal(json_parse(accuracy, strlen(accuracy), &rows, &error), FT_OK);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:[s, s], s:{s:s}, s:{}, s:o}", "format", "foretell predictor",
+                             "family", "flops", "schema", schema, "metric", "time_us", "devices", "adreno-640", "mine",
+                             "trained_on", "split", split, "params", "accuracy", rows);
+    assert_non_null(root);
+    assert_int_equal(predictor_file_encode(root, block, 4, &bytes, &error), FT_OK);
+    assert_int_equal(outfile_write(path, bytes.data, bytes.length, &error), FT_OK);
+    buf_free(&bytes);
+    json_decref(root);
+}
+
+static char *scored_text(ft_output output) {
+    char *text = NULL;
+    size_t size;
+    ft_error error;
+    ft_style style = style_of(output);
+    const char *files[] = {"scored.ftm"};
+    ft_predictor_set *scored = NULL;
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(ft_predictor_set_open(files, 1, &scored, &error), FT_OK);
+    assert_int_equal(ft_report_predictors(stream, &style, scored, &error), FT_OK);
+    fclose(stream);
+    ft_predictor_set_free(scored);
+    return text;
+}
+
+static void test_scores_name_what_was_held_out(void **state) {
+    (void)state;
+    /* A file of an earlier version: from its split. */
+    write_scored("scored.ftm", "flops/1", "fold:name:50:1",
+                 "[{\"part\": \"test\", \"device\": \"mine\", \"n\": 7, \"mape\": 5},"
+                 " {\"part\": \"valid\", \"device\": \"adreno-640\", \"n\": 7, \"mape\": 5}]");
+    has(scored_text(FT_TABLE), "  accuracy on unseen architectures\n");
+    has(scored_text(FT_TABLE), "  accuracy on validation architectures, which intervals are calibrated on\n");
+    has(scored_text(FT_CSV), ",test,7,5,,,architectures,0\n");
+    /* The file's own word comes first. */
+    write_scored("scored.ftm", "flops/1", "all",
+                 "[{\"part\": \"test\", \"held_out\": \"tasks\", \"folds\": 5, \"device\": \"mine\", \"n\": 7}]");
+    has(scored_text(FT_TABLE), "  accuracy on unseen tasks, by cross-validation (5 folds)\n");
+    has(scored_text(FT_JSON), "\"held_out\": \"tasks\", \"folds\": 5}");
+    /* What is in a file may be anything. */
+    write_scored("scored.ftm", "flops/1", "?", "[{\"device\": \"mine\", \"n\": 7, \"folds\": 1e300, \"held_out\": 3}]");
+    has(scored_text(FT_TABLE), "  accuracy on unseen records\n");
 }
 
 static void test_out_of_memory(void **state) {
@@ -147,8 +203,11 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_devices_once), cmocka_unit_test(test_one_device),
-        cmocka_unit_test(test_unknown_device),   cmocka_unit_test(test_predictors),
+        cmocka_unit_test(test_all_devices_once),
+        cmocka_unit_test(test_one_device),
+        cmocka_unit_test(test_unknown_device),
+        cmocka_unit_test(test_predictors),
+        cmocka_unit_test(test_scores_name_what_was_held_out),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("forecast/report_devices", tests, set_up, tear_down);

@@ -294,12 +294,13 @@ static bool has_before(const job *j) {
 }
 
 static ft_status add_accuracy(job *j, const ft_evaluation *found) {
+    const char *unit = j->rows.units.are_tasks ? "tasks" : "models";
     for (uint32_t i = 0; i < found->score_count; i++) {
         const ft_score *s = &found->scores[i];
         if (strcmp(s->family, "all") != 0) continue;
-        json_t *one = json_pack("{s:s, s:s, s:s, s:s, s:I, s:f, s:f, s:f}", "part", "held out", "split", found->split,
-                                "device", s->device, "metric", s->metric, "n", (json_int_t)s->n, "mape", s->mape,
-                                "acc10", s->acc10, "coverage90", s->coverage90);
+        json_t *one = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:f, s:f}", "part", "held out", "held_out", unit,
+                                "split", found->split, "device", s->device, "metric", s->metric, "n", (json_int_t)s->n,
+                                "mape", s->mape, "acc10", s->acc10, "coverage90", s->coverage90);
         if (!json_add(j->accuracy, one)) return FT_NOMEM(j->error);
     }
     return FT_OK;

@@ -9,7 +9,7 @@
 #include "base/input.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "graph/graph.h"
+#include "data/dataset.h"
 
 enum { MAX_COLUMNS = 64, MAX_TEXT = 1024 };
 
@@ -122,17 +122,6 @@ ft_status model_list_find(const model_list *list, const ft_dataset *data, arena 
 
 /* --- Units of a data set ------------------------------------------------------------------------------------- */
 
-/* Data sets hold either models or programs, so the first graph decides. */
-static ft_status first_is_program(const ft_dataset *data, bool *is_program, ft_error *error) {
-    ft_graph *graph = NULL;
-    *is_program = false;
-    if (ft_dataset_graph_count(data) == 0) return FT_OK;
-    FT_TRY(ft_dataset_graph(data, 0, &graph, error));
-    *is_program = graph_program_text(graph) != NULL;
-    ft_graph_free(graph);
-    return FT_OK;
-}
-
 static bool find_tasks(const ft_dataset *data, arena *memory, uint32_t *of_graph, const char **names,
                        sampling_units *found) {
     const ft_record *records = ft_dataset_records(data);
@@ -157,7 +146,7 @@ ft_status sampling_units_find(const ft_dataset *data, arena *memory, sampling_un
     const char **names = ARENA_ARRAY(memory, const char *, (size_t)graphs + 1);
     if (of_graph == NULL || names == NULL) return FT_NOMEM(error);
     *found = (sampling_units){.of_graph = of_graph, .names = names};
-    FT_TRY(first_is_program(data, &found->are_tasks, error));
+    FT_TRY(dataset_holds_programs(data, &found->are_tasks, error));
     for (uint32_t i = 0; i < graphs; i++) of_graph[i] = FT_NONE;
     if (found->are_tasks && !find_tasks(data, memory, of_graph, names, found)) return FT_NOMEM(error);
     for (uint32_t i = 0; i < graphs; i++) { /* models, and programs without records */

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "data/dataset.h"
+#include "data/fold.h"
 #include "learn/score/intervals.h"
-#include "learn/score/metrics.h"
+#include "learn/score/score_json.h"
 #include "predictor/core/predictor.h"
 
 enum { METRICS_VERSION = 1 };
@@ -22,6 +24,7 @@ typedef struct maker {
     json_t *calibrations[FITSET_MAX_METRICS]; /* of set.metric, then set.others; NULL: unknown */
     json_t *accuracy;
     json_t *scores;
+    const char *held_out; /* unit of the split */
     ft_error *error;
 } maker;
 
@@ -149,25 +152,13 @@ static ft_status add_intervals(maker *m) {
 
 /* --- Scores -------------------------------------------------------------------------------------------------- */
 
-/* NULL when out of memory. */
-static json_t *score_json(const char *part, const ft_score *score) {
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:I}", "part", part, "device", score->device, "family",
-                               score->family, "metric", score->metric, "n", (json_int_t)score->n);
-    for (uint32_t i = 0; i < SCORE_FIELDS; i++) {
-        double value = score_value(score, &score_fields[i]);
-        object = json_with(object, score_fields[i].key, isfinite(value) ? json_real(value) : json_null());
-    }
-    return object;
-}
-
 /* All scores go to metrics.json; those over all model families also go to the header of the predictor. */
 static ft_status add_metric_scores(maker *m, ft_split_part part, const ft_evaluation *found) {
     for (uint32_t i = 0; i < found->score_count; i++) {
-        json_t *score = score_json(ft_split_part_name(part), &found->scores[i]);
+        json_t *score = score_json(ft_split_part_name(part), m->held_out, &found->scores[i]);
         if (!json_add(m->scores, score)) return FT_NOMEM(m->error);
         if (strcmp(found->scores[i].family, "all") != 0) continue;
-        json_t *copy = json_clone_object(score);
-        if (!json_add(m->accuracy, copy) || json_object_del(copy, "family") != 0) return FT_NOMEM(m->error);
+        if (!json_add(m->accuracy, score_json_of_header(score))) return FT_NOMEM(m->error);
     }
     return FT_OK;
 }
@@ -215,6 +206,9 @@ static ft_status write_metrics(maker *m) {
 /* --- All steps ----------------------------------------------------------------------------------------------- */
 
 static ft_status make(maker *m) {
+    bool are_programs;
+    FT_TRY(dataset_holds_programs(m->inputs->rows->set.data, &are_programs, m->error));
+    m->held_out = split_unit(m->inputs->split->spec, are_programs);
     FT_TRY(add_intervals(m));
     FT_TRY(encode(m));
     m->scores = json_array();
