@@ -41,6 +41,7 @@
 #include "foretell/graph.h"
 #include "foretell/inspect.h"
 #include "foretell/kernel.h"
+#include "foretell/language.h"
 #include "foretell/learn.h"
 #include "foretell/outfile.h"
 #include "foretell/predictor.h"

@@ -199,3 +199,18 @@ bool attention_geometry_of(const ft_graph *graph, const ft_op *op, attention_geo
     *geometry = g;
     return true;
 }
+
+/* --- Operators with a past --------------------------------------------------------------------------------------- */
+
+bool op_past_inputs(const ft_graph *graph, const ft_op *op, uint32_t inputs[static 2]) {
+    static const struct {
+        const char *name;
+        uint32_t input;
+    } states[] = {{"LinearAttention", 3}, {"GatedDeltaNet", 6}, {"CausalConvWithState", 3}};
+    const attention_form *form = op->def->cost == COST_ATTENTION ? form_of(graph, op) : NULL;
+    inputs[0] = form != NULL ? form->past_key : 0;
+    inputs[1] = form != NULL ? form->past_value : 0;
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        if (op_is(op, states[i].name)) inputs[0] = states[i].input;
+    return inputs[0] != 0;
+}

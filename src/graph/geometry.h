@@ -75,6 +75,10 @@ typedef struct attention_geometry {
 /* False when the operator is not attention with scores, or sizes are not known. */
 bool attention_geometry_of(const ft_graph *graph, const ft_op *op, attention_geometry *geometry);
 
+/* The inputs that hold the past of the sequences: keys and values of attention (0: none, or both in one), the state of
+ * a recurrence. False when the operator has none. Needs no shapes of data. */
+bool op_past_inputs(const ft_graph *graph, const ft_op *op, uint32_t inputs[static 2]);
+
 /* Whether the images of an operator are NHWC. */
 static inline bool op_is_nhwc(const ft_graph *graph, const ft_op *op) {
     return graph->layout == FT_NHWC || (op->def->flags & OP_CHANNELS_LAST) != 0 ||

@@ -20,7 +20,10 @@ void report_csv_begin(writer *w) {
         buf_char(out, ',');
         buf_text(out, fields->key);
     }
-    if (row_fields(w->options) == summary_fields) buf_text(out, ",inputs,outputs,symbols,estimated");
+    if (row_fields(w->options) == summary_fields) {
+        buf_text(out, ",inputs,outputs,symbols,estimated");
+        for (fields = language_fields; fields->key != NULL; fields++) buf_format(out, ",%s", fields->key);
+    }
     buf_char(out, '\n');
 }
 
@@ -69,6 +72,14 @@ static void add_estimates(buf *out, const facts *f) {
     add_cell(out, &text);
 }
 
+/* Empty cells where the model generates no text. */
+static void add_language(buf *out, const facts *f) {
+    for (const field *field = language_fields; field->key != NULL; field++) {
+        buf_char(out, ',');
+        if (f->language.of.has_cache) field_csv(field, &f->language, f->graph, out);
+    }
+}
+
 static void summary_row(buf *out, const facts *f) {
     const ft_graph *g = f->graph;
     csv_cell(out, f->file);
@@ -81,6 +92,7 @@ static void summary_row(buf *out, const facts *f) {
     add_tensors(out, f, ft_graph_outputs(g), ft_graph_output_count(g));
     add_symbols(out, f);
     add_estimates(out, f);
+    add_language(out, f);
     buf_char(out, '\n');
 }
 

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/num.h"
 #include "foretell/inspect.h"
+#include "foretell/language.h"
 
 /* A count that depends on an open dimension: null in JSON, nothing in CSV, "?" in tables. */
 #define FACT_UNKNOWN (UINT64_MAX - 1)
@@ -56,6 +57,12 @@ typedef struct summary_facts {
     uint64_t kernel_count;
     uint64_t kernel_moved_bytes; /* by all kernels: moved_bytes without the tensors inside kernels */
 } summary_facts;
+
+/* Of a model that generates text: a token, and the cache of a sequence. */
+typedef struct language_facts {
+    ft_language of;
+    const char *run; /* what the graph can run: "prefill and decode" */
+} language_facts;
 
 /* One type of operator, as the file spells it. */
 typedef struct type_facts {
@@ -136,6 +143,7 @@ typedef struct facts {
     const char *format;
     const char *name;
     summary_facts summary;
+    language_facts language; /* of.has_cache: there are some */
     const type_facts *types; /* sorted; all of them */
     uint32_t type_count;
     uint32_t type_shown; /* number that is listed */

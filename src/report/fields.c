@@ -74,6 +74,27 @@ const field summary_fields[] = {
     FIELD_END,
 };
 
+const field language_fields[] = {
+    FIELD(language_facts, run, FIELD_TEXT),
+    FIELD_AS(language_facts, "active_params", of.active_params, FIELD_COUNT),
+    FIELD_AS(language_facts, "attention_layer_count", of.attention_layers, FIELD_INDEX),
+    FIELD_AS(language_facts, "window_layer_count", of.window_layers, FIELD_INDEX),
+    FIELD_AS(language_facts, "state_layer_count", of.state_layers, FIELD_INDEX),
+    FIELD_AS(language_facts, "window_tokens", of.window_tokens, FIELD_COUNT),
+    FIELD_AS(language_facts, "kv_bytes_per_token", of.kv_bytes_per_token, FIELD_COUNT),
+    FIELD_AS(language_facts, "kv_window_bytes_per_token", of.kv_window_bytes_per_token, FIELD_COUNT),
+    FIELD_AS(language_facts, "input_kv_bytes_per_token", of.input_kv_bytes_per_token, FIELD_COUNT),
+    FIELD_AS(language_facts, "state_bytes", of.state_bytes, FIELD_COUNT),
+    FIELD_AS(language_facts, "context_tokens", of.context_tokens, FIELD_COUNT),
+    FIELD_AS(language_facts, "kv_needed_bytes", of.kv_needed_bytes, FIELD_COUNT),
+    FIELD_AS(language_facts, "kv_reserved_bytes", of.kv_reserved_bytes, FIELD_COUNT),
+    FIELD_AS(language_facts, "prompt_tokens", of.prompt_tokens, FIELD_COUNT),
+    FIELD_AS(language_facts, "prefill_flops_per_token", of.prefill_flops_per_token, FIELD_WHOLE),
+    FIELD_AS(language_facts, "decode_flops_per_token", of.decode_flops_per_token, FIELD_WHOLE),
+    FIELD_AS(language_facts, "decode_bytes_per_token", of.decode_bytes_per_token, FIELD_WHOLE),
+    FIELD_END,
+};
+
 const field type_fields[] = {
     FIELD(type_facts, type, FIELD_TEXT),
     FIELD_AS(type_facts, "class", op_class, FIELD_TEXT),

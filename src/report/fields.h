@@ -24,10 +24,11 @@ typedef struct field {
     size_t offset; /* in the row */
 } field;
 
-extern const field summary_fields[]; /* of summary_facts */
-extern const field type_fields[];    /* of type_facts */
-extern const field node_fields[];    /* of node_facts */
-extern const field kernel_fields[];  /* of kernel_facts */
+extern const field summary_fields[];  /* of summary_facts */
+extern const field language_fields[]; /* of language_facts */
+extern const field type_fields[];     /* of type_facts */
+extern const field node_fields[];     /* of node_facts */
+extern const field kernel_fields[];   /* of kernel_facts */
 
 /* Writes the value that `f` finds in `row`: as JSON (absent: null), or as the text of a CSV cell (absent: nothing). */
 void field_json(const field *f, const void *row, const ft_graph *graph, json_writer *w);

@@ -171,6 +171,8 @@ static ft_status bind_and_count(facts *f, const ft_graph *graph, const ft_inspec
 
 static ft_status gather(facts *f, const ft_graph *graph, const ft_inspect_options *options, ft_error *error) {
     FT_TRY(bind_and_count(f, graph, options, error));
+    FT_TRY(ft_language_of(graph, &options->binding, &f->language.of, error));
+    f->language.run = ft_language_run_name(f->language.of.run);
     f->name = ft_graph_name(f->graph);
     f->format = ft_format_name(ft_graph_format(f->graph));
     FT_TRY(facts_sum_types(f, options, error));

@@ -19,6 +19,16 @@ static void write_fields(json_writer *j, const char *key, const field *fields, c
     jsonw_close(j);
 }
 
+/* null where the model generates no text. */
+static void write_language(json_writer *j, const facts *f) {
+    if (f->language.of.has_cache) {
+        write_fields(j, "language", language_fields, &f->language, f->graph);
+        return;
+    }
+    jsonw_key(j, "language");
+    jsonw_null(j);
+}
+
 /* One line of a list. */
 static void write_row(json_writer *j, sink *out, const field *fields, const void *row, const ft_graph *graph) {
     jsonw_open_object(j, JSON_LINE);
@@ -149,6 +159,7 @@ void report_json_model(writer *w, const facts *f) {
     jsonw_key(&j, "name");
     jsonw_string(&j, f->name);
     write_fields(&j, "summary", summary_fields, &f->summary, g);
+    write_language(&j, f);
     write_tensors(&j, "inputs", f, ft_graph_inputs(g), ft_graph_input_count(g));
     write_tensors(&j, "outputs", f, ft_graph_outputs(g), ft_graph_output_count(g));
     write_symbols(&j, f);

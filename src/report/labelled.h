@@ -5,7 +5,7 @@
 #include "foretell/inspect.h"
 #include "report/sink.h"
 
-enum { LABELLED_MAX_LINES = 24 };
+enum { LABELLED_MAX_LINES = 32 };
 
 /* Begins as {0}. */
 typedef struct labelled {

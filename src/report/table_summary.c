@@ -137,6 +137,62 @@ static void add_work(labelled *l, const summary_facts *s) {
     }
 }
 
+/* A figure of one token, or "?" where the model cannot be bound for it. */
+static void add_figure(buf *out, double value, void (*write)(buf *, uint64_t)) {
+    write(out, isnan(value) ? FACT_UNKNOWN : (uint64_t)llround(value));
+}
+
+static void add_cache(labelled *l, const ft_language *m) {
+    buf *out = labelled_add(l, "Cache");
+    add_bytes(out, m->kv_bytes_per_token);
+    buf_format(out, " a token in %u layer%s", m->attention_layers, m->attention_layers == 1 ? "" : "s");
+    if (m->window_layers > 0) {
+        buf_format(out, "; %u of them keep %llu tokens at most", m->window_layers,
+                   (unsigned long long)m->window_tokens);
+    }
+    if (m->input_kv_bytes_per_token > 0) {
+        out = labelled_add(l, "");
+        add_bytes(out, m->input_kv_bytes_per_token);
+        buf_text(out, " a token of the encoder's input");
+    }
+    if (m->state_bytes > 0) {
+        out = labelled_add(l, "");
+        add_bytes(out, m->state_bytes);
+        buf_format(out, " of state a sequence in %u layer%s", m->state_layers, m->state_layers == 1 ? "" : "s");
+    }
+    if (m->kv_reserved_bytes == 0) return;
+    out = labelled_add(l, "");
+    add_bytes(out, m->kv_needed_bytes);
+    buf_format(out, " for a sequence of %llu tokens", (unsigned long long)m->context_tokens);
+    if (m->kv_needed_bytes == m->kv_reserved_bytes) return;
+    buf_text(out, ", ");
+    add_bytes(out, m->kv_reserved_bytes);
+    buf_text(out, " where a runtime keeps all tokens in all layers");
+}
+
+/* What a token costs in a model that generates text. */
+static void add_language(labelled *l, const language_facts *f) {
+    const ft_language *m = &f->of;
+    if (!m->has_cache) return;
+    if (m->active_params < m->params) {
+        buf *out = labelled_add(l, "Active");
+        add_count(out, m->active_params);
+        buf_text(out, " parameters for a token");
+    }
+    add_cache(l, m);
+    if (m->run != FT_RUN_DECODE) {
+        buf *out = labelled_add(l, "Prefill");
+        add_figure(out, m->prefill_flops_per_token, add_count);
+        buf_format(out, " FLOPs a token, for a prompt of %llu", (unsigned long long)m->prompt_tokens);
+    }
+    if (m->run == FT_RUN_PREFILL) return;
+    buf *out = labelled_add(l, "Decode");
+    add_figure(out, m->decode_flops_per_token, add_count);
+    buf_text(out, " FLOPs and ");
+    add_figure(out, m->decode_bytes_per_token, add_bytes);
+    buf_format(out, " moved a token, after %llu", (unsigned long long)(m->context_tokens - 1));
+}
+
 /* Open dimensions, and the options that set them. */
 static void add_open(labelled *l, const facts *f) {
     if (f->open_count == 0) return;
@@ -170,6 +226,7 @@ void table_summary(writer *w, const facts *f) {
     add_setting(&l, f, style);
     add_open(&l, f);
     add_work(&l, &f->summary);
+    add_language(&l, &f->language);
     add_coverage(&l, f);
     labelled_write(&l, style, TABLE_INDENT, &w->out);
 }

@@ -1,0 +1,96 @@
+/* cache.c - finding the caches of a language model.
+ *
+ * No format marks them. An input is a cache when attention reads it as past keys or values, when an operator with a
+ * recurrent state reads it, or when it has the name that every exporter gives (past_key_values.0.key, past_states.0).
+ * Sizes follow from the shape: batch first (behind the 2 of stacked keys and values), rows before the size of a head.
+ */
+#include "cost/cache.h"
+
+#include <string.h>
+
+#include "graph/geometry.h"
+
+/* --- Recognising ------------------------------------------------------------------------------------------------- */
+
+static bool begins_with(const char *name, const char *start) {
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+/* "present_key_values.0.key" of Optimum, "present.0.key" of ONNX Runtime GenAI. */
+static bool is_named_cache(const ft_tensor *t) {
+    return begins_with(t->name, t->role == FT_INPUT ? "past" : "present");
+}
+
+static bool has_cache_shape(const ft_tensor *t) {
+    return t->rank >= 3 && t->rank <= 5 && dtype_info_of(t->dtype).bits <= 32;
+}
+
+/* The operator that reads a tensor as its past keys, values or state; FT_NONE: there is none. */
+static uint32_t reader_of_past(const ft_graph *model, uint32_t tensor) {
+    const ft_tensor *t = &model->tensors[tensor];
+    for (uint32_t i = 0; i < t->use_count; i++) {
+        const ft_op *op = &model->ops[t->uses[i]];
+        uint32_t past[2];
+        if (!op_past_inputs(model, op, past)) continue;
+        for (uint32_t k = 0; k < 2; k++)
+            if (past[k] != 0 && past[k] < op->input_count && op->inputs[past[k]] == tensor) return t->uses[i];
+    }
+    return FT_NONE;
+}
+
+/* --- Sizes ------------------------------------------------------------------------------------------------------- */
+
+static int32_t batch_axis(const ft_tensor *t) {
+    return t->rank == 5 ? 1 : 0;
+}
+
+/* Elements of one sequence without the axis that grows; 0 when another dimension is not known. */
+static uint64_t elems_without(const ft_tensor *t, int32_t axis) {
+    uint64_t elems = 1;
+    for (int32_t i = 0; i < t->rank; i++) {
+        if (i == axis || i == batch_axis(t)) continue;
+        if (t->dims[i] <= 0) return 0;
+        elems = num_mul_sat(elems, (uint64_t)t->dims[i]);
+    }
+    return elems;
+}
+
+/* Attention has rows before the size of a head; of other caches only a symbol grows. */
+static int32_t growing_axis(const ft_graph *model, const ft_tensor *t, uint32_t op) {
+    int32_t axis = t->rank - 2;
+    bool is_attention = op != FT_NONE && model->ops[op].def->cost == COST_ATTENTION;
+    return axis > batch_axis(t) && (is_attention || t->dims[axis] < 0) ? axis : -1;
+}
+
+static bool describe(const ft_graph *model, uint32_t tensor, uint32_t op, cache_tensor *cache) {
+    const ft_tensor *t = &model->tensors[tensor];
+    *cache = (cache_tensor){.tensor = tensor, .op = op, .axis = growing_axis(model, t, op)};
+    cache->elems = elems_without(t, cache->axis);
+    if (cache->elems == 0) return false;
+    if (cache->axis >= 0) cache->length = t->dims[cache->axis];
+    cache->is_of_input = strstr(t->name, ".encoder.") != NULL || strstr(t->name, "cross") != NULL;
+    if (op == FT_NONE) return true;
+    int64_t window = op_attr_int(&model->ops[op], "local_window_size", 0);
+    if (window > 0) cache->window = (uint64_t)window;
+    return true;
+}
+
+static void add_caches(const ft_graph *model, const index_list *from, cache_tensor *items, uint32_t *count) {
+    for (uint32_t i = 0; i < from->count; i++) {
+        const ft_tensor *t = &model->tensors[from->items[i]];
+        if (!has_cache_shape(t)) continue;
+        uint32_t op = t->role == FT_INPUT ? reader_of_past(model, from->items[i]) : FT_NONE;
+        if (op == FT_NONE && !is_named_cache(t)) continue;
+        *count += describe(model, from->items[i], op, &items[*count]);
+    }
+}
+
+bool caches_find(const ft_graph *model, arena *memory, cache_list *caches) {
+    size_t room = (size_t)model->inputs.count + model->outputs.count + 1;
+    cache_tensor *items = ARENA_ARRAY(memory, cache_tensor, room);
+    *caches = (cache_list){.items = items};
+    if (items == NULL) return false;
+    add_caches(model, &model->inputs, items, &caches->count);
+    if (caches->count == 0) add_caches(model, &model->outputs, items, &caches->count);
+    return true;
+}
