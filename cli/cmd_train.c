@@ -8,6 +8,7 @@
 typedef struct arguments {
     ft_train_options train;
     config_list config;
+    name_list folds;
     const char *data, *run;
     bool is_quiet;
 } arguments;
@@ -24,6 +25,11 @@ static const option_row rows[] = {
      "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, "
      "fold:KEY:K:I, deal:KEY:K:I, or all (random)",
      0, TEXT(arguments, train.split), .choices = "random name family: network: device: order fewshot: fold: deal: all"},
+    {"fold", "RUN",
+     "a complete run of the same family that held out another part of the data; repeated for each: accuracy and "
+     "intervals "
+     "are measured on the parts that these runs held out",
+     0, NAMES(arguments, folds)},
     TIME_FILTER_ROWS(arguments, train.filter),
     SEED_ROW(arguments, train.seed, "of the split and of everything random in the fit (0)", 0),
     {.help = "Predictor:", .group = 10},
@@ -55,6 +61,9 @@ static const char doc[] =
     "  foretell train --data cg.data -o flops --family flops\n"
     "  foretell train --data cg.data -o deep --config settings.json \\\n"
     "      --config depth=8\n"
+    "  foretell train --data logs.data -o fold-1 --split fold:name:5:1\n"
+    "  foretell train --data logs.data -o final --split name:90/10/0 \\\n"
+    "      --fold fold-1 --fold fold-2 --fold fold-3 --fold fold-4 --fold fold-5\n"
     "  foretell train --data seer.data -o multi --family seernet-multi \\\n"
     "      --metric time_us,peak_bytes,util_ratio\n";
 
@@ -109,7 +118,7 @@ static ft_status train(const arguments *args, const ft_dataset *data) {
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
     status = show_scores(args, &tested);
     /* Resuming a complete run does not test it again. */
-    bool was_tested = tested.score_count > 0 || args->train.is_resumed;
+    bool was_tested = tested.score_count > 0 || args->train.is_resumed || args->folds.count > 0;
     if (!args->is_quiet && status == FT_OK)
         cli_note("%s/predictor.ftm is complete; its scores are in %s/metrics.json%s", args->run, args->run,
                  was_tested ? "" : ", of the validation part alone: the predictor covers no record of the test part");
@@ -135,6 +144,8 @@ static ft_status run_train(arguments *args) {
     args->train.config = args->config.text;
     args->train.settings = args->config.items;
     args->train.setting_count = args->config.count;
+    args->train.folds = args->folds.items;
+    args->train.fold_count = args->folds.count;
     status = ft_dataset_open(args->data, &data, &error);
     if (status != FT_OK) {
         cli_fail(status, "%s", error.message);

@@ -26,6 +26,11 @@ typedef struct ft_train_options {
     bool is_resumed;  /* resume an interrupted run from its last checkpoint */
     bool is_forced;   /* replace an existing run when the new one is complete */
     bool is_untested; /* do not evaluate the test part: for runs that settings are selected by */
+    /* Complete runs of the same family on the same data, each with another part held out (split "fold:name:5:1" to
+     * "fold:name:5:5"): accuracy and intervals are those of their test parts together, instead of the test part and the
+     * validation part of this run. 0 or 2 to 64. */
+    const char *const *folds;
+    uint32_t fold_count;
     ft_progress *progress;
     void *user;
 } ft_train_options;

@@ -7,7 +7,10 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "base/input.h"
 #include "foretell/adapt.h"
@@ -184,14 +187,108 @@ static void unsupported_records_are_counted(void **state) {
     ft_dataset_free(data);
 }
 
+/* --- Folds --------------------------------------------------------------------------------------------------- */
+
+static const char *const fold_runs[] = {"fold-1", "fold-2", "fold-3"};
+
+static void train_folds(const ft_dataset *data, const char *family) {
+    static const char *const splits[] = {"fold:name:3:1", "fold:name:3:2", "fold:name:3:3"};
+    for (uint32_t i = 0; i < 3; i++) {
+        ft_train_options options = usual(family, "time_us");
+        options.split = splits[i];
+        options.setting_count = 0;
+        ft_evaluation tested = train(data, fold_runs[i], &options);
+        ft_evaluation_free(&tested);
+    }
+}
+
+static ft_status train_with(const ft_dataset *data, const char *family, const char *const *runs, uint32_t count,
+                            ft_error *error) {
+    ft_evaluation tested;
+    ft_train_options options = usual(family, "time_us");
+    options.setting_count = 0;
+    options.folds = runs;
+    options.fold_count = count;
+    ft_status status = ft_train(data, "run", &options, &tested, error);
+    if (status == FT_OK) ft_evaluation_free(&tested);
+    return status;
+}
+
+/* Every record is scored by the run that did not learn from it, and the error is the mean of these runs' errors. */
+static void folds_give_scores_and_intervals(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", &(toy_data){0});
+    ft_error error;
+    double sum = 0, count = 0;
+    train_folds(data, "flops");
+    for (uint32_t i = 0; i < 3; i++) {
+        ft_split split;
+        bool is_found;
+        ft_evaluation found;
+        char path[32];
+        snprintf(path, sizeof path, "%s/predictor.ftm", fold_runs[i]);
+        ft_predictor *p = open_predictor(path);
+        assert_int_equal(ft_predictor_split(p, data, &split, &is_found, &error), FT_OK);
+        const ft_evaluate_options options = {.split = &split, .part = FT_PART_TEST};
+        assert_int_equal(ft_evaluate(p, data, &options, &found, &error), FT_OK);
+        assert_string_equal(found.scores[0].device, "adreno-640");
+        sum += found.scores[0].n * found.scores[0].mape;
+        count += found.scores[0].n;
+        ft_evaluation_free(&found);
+        ft_split_free(&split);
+        ft_predictor_free(p);
+    }
+    assert_int_equal(train_with(data, "flops", fold_runs, 3, &error), FT_OK);
+    ft_predictor *p = open_predictor("run/predictor.ftm");
+    json_t *header = json_loads(ft_predictor_header(p), 0, NULL);
+    const json_t *rows = json_object_get(header, "accuracy"), *row;
+    assert_int_equal(json_array_size(rows), 2);
+    size_t i;
+    json_array_foreach(rows, i, row) {
+        assert_int_equal(json_integer_value(json_object_get(row, "folds")), 3);
+        assert_string_equal(json_string_value(json_object_get(row, "held_out")), "architectures");
+        assert_int_equal(json_integer_value(json_object_get(row, "n")), 60);
+        assert_true(json_number_value(json_object_get(row, "coverage90")) > 80);
+        if (strcmp(json_string_value(json_object_get(row, "device")), "adreno-640") == 0)
+            assert_true(fabs(json_number_value(json_object_get(row, "mape")) - sum / count) < 1e-6);
+    }
+    const json_t *calibration = json_object_get(json_object_get(header, "calibration"), "adreno-640");
+    if (calibration != NULL) assert_int_equal(json_integer_value(json_object_get(calibration, "n")), 60);
+    json_decref(header);
+    ft_predictor_free(p);
+    expect_text("run/config.json", "\"folds\": [");
+    ft_dataset_free(data);
+}
+
+static void folds_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    static const char *const twice[] = {"fold-1", "fold-2", "fold-1"};
+    static const char *const missing[] = {"fold-1", "fold-9"};
+    ft_dataset *data = toy_data_open("data", &(toy_data){0});
+    ft_dataset *other = toy_data_open("other", &(toy_data){.factor = 2});
+    ft_error error;
+    train_folds(data, "flops");
+    assert_int_equal(train_with(data, "flops", twice, 3, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "fold-1: its test part has record"));
+    assert_int_equal(train_with(data, "flops", twice, 1, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "1 runs of folds: 2 to 64"));
+    assert_int_equal(train_with(data, "flops", missing, 2, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "fold-9"));
+    assert_int_equal(train_with(data, "kernel-nnls", fold_runs, 3, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "of the family 'flops', but 'kernel-nnls' is trained"));
+    assert_int_equal(train_with(other, "flops", fold_runs, 3, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "not trained on this data set"));
+    ft_dataset_free(other);
+    ft_dataset_free(data);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(one_model_of_two_metrics),
-        IN_FOLDER(results_have_both_metrics),
-        IN_FOLDER(families_of_one_metric),
-        IN_FOLDER(unsupported_records_are_counted),
+        IN_FOLDER(one_model_of_two_metrics),        IN_FOLDER(results_have_both_metrics),
+        IN_FOLDER(families_of_one_metric),          IN_FOLDER(unsupported_records_are_counted),
+        IN_FOLDER(folds_give_scores_and_intervals), IN_FOLDER(folds_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests_name("learn/train_output", tests, NULL, NULL);
 }

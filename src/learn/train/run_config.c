@@ -151,6 +151,10 @@ ft_status config_write(const config_facts *facts, buf *text, ft_error *error) {
     write_split(&w, facts->split);
     write_filter(&w, facts->filter);
     write_rows(&w, facts->rows);
+    if (facts->folds != NULL) {
+        jsonw_key(&w, "folds");
+        jsonw_json(&w, facts->folds);
+    }
     jsonw_key(&w, "config");
     jsonw_json(&w, facts->config);
     jsonw_close(&w);

@@ -23,6 +23,7 @@ typedef struct config_facts {
     const ft_time_filter *filter;
     const fitset *rows;
     uint64_t seed;
+    const json_t *folds; /* hashes of the predictors that accuracy is measured with; NULL: none */
 } config_facts;
 
 /* The text of config.json. */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "foretell/foretell.h"
 #include "learn/score/filter.h"
+#include "learn/train/fold_scores.h"
 #include "learn/train/run_config.h"
 #include "learn/train/train_output.h"
 
@@ -28,6 +29,7 @@ typedef struct job {
     /* computed */
     const family *family;
     json_t *config;
+    json_t *folds; /* hashes; NULL: none */
     ft_split split;
     fitset rows;
     buf config_text;
@@ -66,12 +68,14 @@ static ft_status prepare(job *j) {
                        j->family->name, metric);
     FT_TRY(fitset_make(j->data, &j->split, metric, family_can(j->family, FAMILY_OPERATORS), &j->rows, j->error));
     if (family_can(j->family, FAMILY_FEW_PARAMETERS)) fitset_calibrate_on_all(&j->rows);
+    if (o->fold_count > 0) FT_TRY(fold_hashes(o->folds, o->fold_count, &j->folds, j->error));
     const config_facts facts = {.family = j->family,
                                 .config = j->config,
                                 .split = &j->split,
                                 .filter = &o->filter,
                                 .rows = &j->rows,
-                                .seed = o->seed};
+                                .seed = o->seed,
+                                .folds = j->folds};
     return config_write(&facts, &j->config_text, j->error);
 }
 
@@ -98,7 +102,7 @@ static ft_status write_files(job *j, const train_output *out) {
     return run_write(&j->run, "metrics.json", out->metrics.data, out->metrics.length, j->error);
 }
 
-static ft_status finish(job *j, const void *fitted, ft_evaluation *tested) {
+static ft_status write_output(job *j, const void *fitted, const fold_scores *folds, ft_evaluation *tested) {
     const train_output_inputs inputs = {.family = j->family,
                                         .model = fitted,
                                         .rows = &j->rows,
@@ -106,6 +110,7 @@ static ft_status finish(job *j, const void *fitted, ft_evaluation *tested) {
                                         .seed = j->options->seed,
                                         .threads = j->options->threads,
                                         .is_untested = j->options->is_untested,
+                                        .folds = folds,
                                         .session = &j->session};
     train_output out;
     FT_TRY(train_output_make(&inputs, &out, j->error));
@@ -117,6 +122,21 @@ static ft_status finish(job *j, const void *fitted, ft_evaluation *tested) {
         out.tested = (ft_evaluation){0};
     }
     train_output_free(&out);
+    return status;
+}
+
+static ft_status finish(job *j, const void *fitted, ft_evaluation *tested) {
+    fold_scores folds = {0};
+    const fold_inputs inputs = {.runs = j->options->folds,
+                                .run_count = j->options->fold_count,
+                                .family = j->family,
+                                .rows = &j->rows,
+                                .threads = j->options->threads,
+                                .session = &j->session};
+    if (inputs.run_count == 0) return write_output(j, fitted, NULL, tested);
+    FT_TRY(fold_scores_make(&inputs, &folds, j->error));
+    ft_status status = write_output(j, fitted, &folds, tested);
+    fold_scores_free(&folds);
     return status;
 }
 
@@ -165,6 +185,7 @@ static void free_job(job *j) {
     fitset_free(&j->rows);
     ft_split_free(&j->split);
     json_decref(j->config);
+    json_decref(j->folds);
 }
 
 ft_status train_run(const ft_dataset *data, const char *run_folder, const ft_train_options *options, double interval_s,

@@ -24,7 +24,8 @@ typedef struct maker {
     json_t *calibrations[FITSET_MAX_METRICS]; /* of set.metric, then set.others; NULL: unknown */
     json_t *accuracy;
     json_t *scores;
-    const char *held_out; /* unit of the split */
+    const char *held_out; /* unit of the split, or of the folds */
+    uint32_t fold_count;  /* 0: scores are of the split */
     ft_error *error;
 } maker;
 
@@ -124,12 +125,21 @@ static ft_status calibrate_metric(maker *m, uint32_t metric, const ft_evaluation
     return store_calibration(m, metric, q90, counts);
 }
 
+static ft_status store_fold_calibrations(maker *m) {
+    for (uint32_t k = 0; k < metric_count(m); k++) {
+        const fold_metric *fold = &m->inputs->folds->metrics[k];
+        FT_TRY(store_calibration(m, k, fold->q90, fold->counts));
+    }
+    return FT_OK;
+}
+
 static ft_status find_intervals(maker *m, double *q90, uint32_t *counts) {
     const fitset *rows = m->inputs->rows;
     ft_evaluation found = {0};
     for (uint32_t d = 0; d < rows->set.device_count; d++) q90[d] = 1;
     for (uint32_t k = 0; k < metric_count(m); k++) FT_TRY(store_calibration(m, k, q90, counts));
     if (family_can(m->inputs->family, FAMILY_OWN_INTERVALS)) return FT_OK;
+    if (m->inputs->folds != NULL) return store_fold_calibrations(m);
     FT_TRY(encode(m));
     const fit_session_range range = {.from = FIT_SESSION_SHARE, .to = 0.96, .what = "calibrating intervals"};
     FT_TRY(evaluate(m, &rows->calibration, FT_PART_TEST, range, &found));
@@ -156,6 +166,7 @@ static ft_status add_intervals(maker *m) {
 static ft_status add_metric_scores(maker *m, ft_split_part part, const ft_evaluation *found) {
     for (uint32_t i = 0; i < found->score_count; i++) {
         json_t *score = score_json(ft_split_part_name(part), m->held_out, &found->scores[i]);
+        if (m->fold_count > 0) score = json_with(score, "folds", json_integer(m->fold_count));
         if (!json_add(m->scores, score)) return FT_NOMEM(m->error);
         if (strcmp(found->scores[i].family, "all") != 0) continue;
         if (!json_add(m->accuracy, score_json_of_header(score))) return FT_NOMEM(m->error);
@@ -168,8 +179,15 @@ static ft_status add_scores(maker *m, ft_split_part part, const ft_evaluation *f
     return FT_OK;
 }
 
+static ft_status score_folds(maker *m) {
+    for (uint32_t k = 0; k < metric_count(m); k++)
+        FT_TRY(add_metric_scores(m, FT_PART_TEST, &m->inputs->folds->metrics[k].evaluation));
+    return FT_OK;
+}
+
 static ft_status score(maker *m) {
     const train_output_inputs *f = m->inputs;
+    if (f->folds != NULL) return score_folds(m);
     ft_evaluation valid = {0};
     const fit_session_range first = {.from = 0.96, .to = 0.98, .what = "scoring the validation part"};
     FT_TRY(evaluate(m, f->split, FT_PART_VALID, first, &valid));
@@ -208,7 +226,9 @@ static ft_status write_metrics(maker *m) {
 static ft_status make(maker *m) {
     bool are_programs;
     FT_TRY(dataset_holds_programs(m->inputs->rows->set.data, &are_programs, m->error));
-    m->held_out = split_unit(m->inputs->split->spec, are_programs);
+    const fold_scores *folds = m->inputs->folds;
+    m->held_out = split_unit(folds != NULL ? folds->spec : m->inputs->split->spec, are_programs);
+    m->fold_count = folds != NULL ? folds->run_count : 0;
     FT_TRY(add_intervals(m));
     FT_TRY(encode(m));
     m->scores = json_array();

@@ -9,6 +9,7 @@
 #include "foretell/learn.h"
 #include "learn/train/fit_session.h"
 #include "learn/train/fitset.h"
+#include "learn/train/fold_scores.h"
 
 typedef struct train_output_inputs {
     const family *family;
@@ -17,8 +18,9 @@ typedef struct train_output_inputs {
     const ft_split *split;
     uint64_t seed;
     uint32_t threads;
-    bool is_untested;     /* the test part is not evaluated */
-    fit_session *session; /* for progress */
+    bool is_untested;         /* the test part is not evaluated */
+    const fold_scores *folds; /* accuracy and intervals; NULL: those of the split */
+    fit_session *session;     /* for progress */
 } train_output_inputs;
 
 typedef struct train_output {
