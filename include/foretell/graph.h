@@ -140,7 +140,8 @@ typedef struct ft_op {
     uint32_t loop;    /* index of the loop that contains it, 0 = none */
     uint32_t branch;  /* index of the branch of an If that contains it, 0 = none */
     uint64_t repeats; /* runs per inference: the product of the trip counts of its loops, else 1 (bound graphs) */
-    bool is_folded;   /* costs nothing: constant-folded, or in a branch that is not taken (bound graphs) */
+    bool is_folded;   /* costs nothing: constant-folded, unused, or in a branch that is not taken (bound graphs) */
+    bool is_unused;   /* folded because no output of the graph depends on it (bound graphs) */
 } ft_op;
 
 /* --- Graphs -------------------------------------------------------------------------------------------------- */

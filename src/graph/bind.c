@@ -498,6 +498,7 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     if (status == FT_OK) status = bind_inputs(&b, binding);
     if (status == FT_OK) status = infer_all(&b);
     if (status == FT_OK) status = check_empty(&b, binding);
+    if (status == FT_OK) status = graph_drop_unused(g, error);
     if (status != FT_OK) {
         ft_graph_free(g);
         return status;

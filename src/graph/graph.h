@@ -118,6 +118,9 @@ ft_status graph_attr_floats(ft_graph *graph, ft_attr *attr, const char *name, co
  * graph keeps its order), and sets producers and uses. */
 ft_status graph_finish(ft_graph *graph, ft_error *error);
 
+/* Folds the operators of a graph with shapes that no output depends on, and takes them from the readers of tensors. */
+ft_status graph_drop_unused(ft_graph *bound, ft_error *error);
+
 /* The last step of binding: shapes are final, so element counts and geometries are computed once and cached. False when
  * out of memory. */
 bool graph_mark_bound(ft_graph *graph, int64_t batch, int64_t exported_batch);

@@ -17,6 +17,7 @@
 typedef struct summary_facts {
     uint64_t op_count;        /* operators that run: sub-graphs and functions inlined, folded ones left out */
     uint64_t folded_op_count; /* constant-folded operators */
+    uint64_t unused_op_count; /* operators that no output depends on */
     uint64_t op_type_count;
     uint64_t open_op_count; /* operators whose cost depends on an open dimension: not in the sums below */
 

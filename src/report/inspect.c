@@ -103,7 +103,10 @@ static void summarise_setting(facts *f, const ft_inspect_options *options) {
     s->runtime = options->rules == NULL ? NULL : ft_rules_name(options->rules);
     s->kernel_count = f->kernels.count;
     for (uint32_t i = 0; i < ft_graph_op_count(f->graph); i++) {
-        if (ft_graph_ops(f->graph)[i].is_folded)
+        const ft_op *op = &ft_graph_ops(f->graph)[i];
+        if (op->is_unused)
+            s->unused_op_count++;
+        else if (op->is_folded)
             s->folded_op_count++;
         else
             s->op_count++;

@@ -44,6 +44,9 @@ static void add_operators(labelled *l, const summary_facts *s) {
     buf_format(out, "%llu of %llu type%s", (unsigned long long)s->op_count, (unsigned long long)s->op_type_count,
                s->op_type_count == 1 ? "" : "s");
     if (s->folded_op_count > 0) buf_format(out, ", and %llu constant-folded", (unsigned long long)s->folded_op_count);
+    if (s->unused_op_count > 0)
+        buf_format(out, ", %s%llu that no output needs", s->folded_op_count > 0 ? "" : "and ",
+                   (unsigned long long)s->unused_op_count);
 }
 
 /* A line each for the first few inputs or outputs. */

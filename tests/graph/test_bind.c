@@ -370,6 +370,57 @@ static void constants_do_not_grow(void **state) {
 }
 
 /* Shape -> Gather -> Concat -> Reshape, as exporters write x.view(x.size(0), -1). */
+/* The operator that makes a tensor. */
+static const ft_op *maker(const ft_graph *g, uint32_t tensor) {
+    return &g->ops[g->tensors[tensor].producer];
+}
+
+/* Operators that no output needs do not run, whatever reads their results; neither do they count as readers. */
+static void unused_operators_are_dropped(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, 2, 8), w = ADD(g, "w", FT_CONSTANT, 8, 8);
+    uint32_t a = op(g, "Relu", x, FT_NONE), dead = op(g, "MatMul", a, w), deader = op(g, "Relu", dead, FT_NONE);
+    uint32_t shape = op(g, "Shape", dead, FT_NONE);
+    uint32_t y = op(g, "Sigmoid", a, FT_NONE);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_OK);
+    assert_true(maker(bound, dead)->is_unused && maker(bound, dead)->is_folded);
+    assert_true(maker(bound, deader)->is_unused);
+    assert_true(maker(bound, shape)->is_folded && !maker(bound, shape)->is_unused); /* it has a value */
+    assert_false(maker(bound, a)->is_folded || maker(bound, y)->is_folded);
+    assert_int_equal(bound->tensors[a].use_count, 1);
+    assert_ptr_equal(&bound->ops[bound->tensors[a].uses[0]], maker(bound, y));
+    assert_int_equal(bound->tensors[w].use_count, 0);
+    assert_int_equal(g->tensors[a].use_count, 2); /* the graph itself stays as it was */
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+/* A value that a loop carries to its next trip has no reader in the graph, and an operator without outputs may print or
+ * assign. */
+static void operators_with_effects_are_kept(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, 2, 8), loop;
+    assert_int_equal(graph_add_loop(g, &(graph_loop){.trip_tensor = FT_NONE, .scan_tensor = FT_NONE}, &loop, &error),
+                     FT_OK);
+    uint32_t carried = op(g, "Relu", x, FT_NONE);
+    g->ops[0].loop = loop;
+    uint32_t printed = op(g, "Abs", x, FT_NONE);
+    ft_op print = {.name = "p", .type = "Print", .inputs = &printed, .input_count = 1};
+    assert_int_equal(graph_add_op(g, &print, &error), FT_OK);
+    uint32_t y = op(g, "Sigmoid", x, FT_NONE);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_OK);
+    for (uint32_t i = 0; i < bound->op_count; i++) assert_false(bound->ops[i].is_unused || bound->ops[i].is_folded);
+    assert_false(maker(bound, carried)->is_unused);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
 static void computed_shapes_are_folded(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
@@ -514,6 +565,8 @@ int main(void) {
         cmocka_unit_test(a_symbolic_batch_fixed_by_a_constant_is_scaled),
         cmocka_unit_test(inputs_without_the_batch_do_not_grow),
         cmocka_unit_test(constants_do_not_grow),
+        cmocka_unit_test(unused_operators_are_dropped),
+        cmocka_unit_test(operators_with_effects_are_kept),
         cmocka_unit_test(computed_shapes_are_folded),
         cmocka_unit_test(declared_shapes_are_a_fallback),
         cmocka_unit_test(loops_multiply),
