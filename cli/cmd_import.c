@@ -34,6 +34,8 @@ static const char doc[] =
     "             DEVICE.jsonl or .json, each possibly .gz, or a folder of them\n"
     "  cg         CG tables (models.csv, nodes.csv, edges.csv, each possibly .gz),\n"
     "             or a folder of such folders\n"
+    "  kernels    measured kernels and operators: a CSV of your own\n"
+    "             (docs/formats/kernels.md), or files of NeuSight\n"
     "  npu        estimates of Arm's Vela for TFLite networks:\n"
     "             summary.csv and tflite/\n"
     "  perfseer   a PerfSeer or GAPP folder of pickled graphs and labels\n"
@@ -69,7 +71,7 @@ const option_set cmd_import_options = {.rows = rows,
                                        .check = check,
                                        .doc = doc,
                                        .args_doc = "KIND SOURCE",
-                                       .first_argument = "ansor cg npu perfseer table timm",
+                                       .first_argument = "ansor cg kernels npu perfseer table timm",
                                        .argument = parse_argument};
 
 /* --- Running ----------------------------------------------------------------------------------------------- */

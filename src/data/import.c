@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "data/records.h"
 
-static const importer *const importers[] = {&ansor_importer,    &cg_importer,    &npu_importer,
+static const importer *const importers[] = {&ansor_importer,    &cg_importer,    &kernels_importer, &npu_importer,
                                             &perfseer_importer, &table_importer, &timm_importer};
 
 enum { IMPORTER_COUNT = sizeof importers / sizeof importers[0] };

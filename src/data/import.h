@@ -20,7 +20,8 @@ typedef struct importer {
     ft_status (*run)(import_job *job);
 } importer;
 
-extern const importer ansor_importer, cg_importer, npu_importer, perfseer_importer, table_importer, timm_importer;
+extern const importer ansor_importer, cg_importer, kernels_importer, npu_importer, perfseer_importer, table_importer,
+    timm_importer;
 
 /* Reports a skipped item and the reason; an error when the import is strict. `why` is the same text for all items
  * skipped for one reason. */

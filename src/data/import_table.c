@@ -1,9 +1,9 @@
 /* import_table.c - import of a user's own table: a CSV with a row for each measurement, which names the model's
- * file.
+ * file, or describes a single operator.
  *
- * docs/data.md describes the columns. Each model is read once and stored as it is: an open batch stays open,
- * and the record states the measured one. Other open dimensions get their values from the column `shape`, as the
- * graph could not be bound later without them. */
+ * docs/data.md describes the columns, docs/formats/kernels.md those of operators. Each model is read once and stored as
+ * it is: an open batch stays open, and the record states the measured one. Other open dimensions get their values from
+ * the column `shape`, as the graph could not be bound later without them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "data/devices.h"
 #include "data/import.h"
+#include "data/kernels/operator_text.h"
 #include "data/records.h"
 #include "graph/graph.h"
 
@@ -31,12 +32,16 @@ enum {
     TABLE_PART,
     TABLE_SOURCE,
     TABLE_SHAPE,
+    TABLE_OP,
+    TABLE_INPUTS,
+    TABLE_ATTRIBUTES,
     TABLE_COLUMNS,
     MAX_TABLE_COLUMNS = 64,
 };
 
-static const char *const column_names[TABLE_COLUMNS] = {"model",  "device",  "batch", "dtype",  "mode", "name",
-                                                        "family", "setting", "part",  "source", "shape"};
+static const char *const column_names[TABLE_COLUMNS] = {"model", "device", "batch",   "dtype",     "mode",
+                                                        "name",  "family", "setting", "part",      "source",
+                                                        "shape", "op",     "inputs",  "attributes"};
 
 typedef struct metric_column {
     uint32_t column;
@@ -81,7 +86,8 @@ static ft_status read_column(table_import *t, uint32_t index, const csv_field *c
     if (!metric_canonical_name(name, made.name, sizeof made.name, &made.unit))
         return ft_fail(t->job->error, FT_ERR_DAMAGED,
                        "%s: line 1: column '%.60s' is neither one of model, device, batch, dtype, mode, name, family, "
-                       "setting, part, source, shape nor a metric whose name ends in its unit, like time_us",
+                       "setting, part, source, shape, op, inputs, attributes nor a metric whose name ends in its unit, "
+                       "like time_us",
                        t->job->source, name);
     for (uint32_t i = 0; i < t->metric_count; i++) {
         if (strcmp(t->metrics[i].name, made.name) == 0)
@@ -100,8 +106,10 @@ static ft_status read_header(table_import *t) {
     for (uint32_t i = 0; i < t->column_count; i++) FT_TRY(read_column(t, i, &t->cells[i]));
     t->job->result->is_pool = t->metric_count == 0;
     bool has_device = t->columns[TABLE_DEVICE] != FT_NONE || t->job->result->is_pool;
-    if (t->columns[TABLE_MODEL] != FT_NONE && has_device) return FT_OK;
-    return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: expected the columns model and device", t->job->source);
+    bool has_op = t->columns[TABLE_OP] != FT_NONE && t->columns[TABLE_INPUTS] != FT_NONE;
+    if ((t->columns[TABLE_MODEL] != FT_NONE || has_op) && has_device) return FT_OK;
+    return ft_fail(t->job->error, FT_ERR_DAMAGED,
+                   "%s: line 1: expected the columns model and device, or op, inputs and device", t->job->source);
 }
 
 /* --- Models ------------------------------------------------------------------------------------------------------ */
@@ -137,8 +145,19 @@ static ft_status check_binding(const ft_graph *graph, ft_error *error) {
     return FT_OK;
 }
 
+/* A row describes a single operator where it names no model. */
+static bool is_operator(const table_import *t) {
+    return t->texts[TABLE_MODEL][0] == '\0' && t->texts[TABLE_OP][0] != '\0';
+}
+
+static ft_status make_operator(const table_import *t, ft_graph **graph, ft_error *error) {
+    operator_text text = {t->texts[TABLE_OP], t->texts[TABLE_INPUTS], t->texts[TABLE_ATTRIBUTES]};
+    return operator_text_graph(&text, graph, error);
+}
+
 static ft_status read_graph(table_import *t, const char *path, ft_graph **graph, ft_error *error) {
     ft_source *source;
+    if (is_operator(t)) return make_operator(t, graph, error);
     FT_TRY(ft_source_open(path, &source, error));
     ft_graph *made = NULL;
     ft_status status = FT_OK;
@@ -156,6 +175,10 @@ static ft_status read_graph(table_import *t, const char *path, ft_graph **graph,
     return status;
 }
 
+static const char *unreadable(const table_import *t) {
+    return is_operator(t) ? "the operator cannot be used" : "the model is unreadable";
+}
+
 static ft_status add_model(table_import *t, const char *path, const char *where, uint32_t *index) {
     ft_graph *graph;
     ft_error error;
@@ -165,7 +188,7 @@ static ft_status add_model(table_import *t, const char *path, const char *where,
         FT_TRY(import_may_skip(t->job, path, status, &error));
         char text[sizeof error.message + 640];
         snprintf(text, sizeof text, "%s: %s", where, error.message);
-        return import_skip(t->job, text, "the model is unreadable");
+        return import_skip(t->job, text, unreadable(t));
     }
     t->job->result->models++;
     status = builder_add_graph(t->builder, graph, index, t->job->error);
@@ -177,10 +200,11 @@ static ft_status add_model(table_import *t, const char *path, const char *where,
 static ft_status find_model(table_import *t, const char *where, uint32_t *index) {
     const char *model = t->texts[TABLE_MODEL];
     const char *path = arena_format(&t->memory, model[0] == '/' ? "%.0s%s" : "%s/%s", t->folder, model);
-    const char *key = arena_format(&t->memory, "%s\n%s", model, t->texts[TABLE_SHAPE]);
+    const char *key = is_operator(t) ? arena_format(&t->memory, "\n%s\n%s\n%s", t->texts[TABLE_OP],
+                                                    t->texts[TABLE_INPUTS], t->texts[TABLE_ATTRIBUTES])
+                                     : arena_format(&t->memory, "%s\n%s", model, t->texts[TABLE_SHAPE]);
     if (path == NULL || key == NULL) return FT_NOMEM(t->job->error);
-    if (map_get(&t->models, key, index))
-        return *index != FT_NONE ? FT_OK : import_skip(t->job, where, "the model is unreadable");
+    if (map_get(&t->models, key, index)) return *index != FT_NONE ? FT_OK : import_skip(t->job, where, unreadable(t));
     FT_TRY(add_model(t, path, where, index));
     return map_set(&t->models, key, *index) ? FT_OK : FT_NOMEM(t->job->error);
 }
@@ -254,6 +278,7 @@ static ft_status read_metrics(table_import *t, const char *where, double *values
 
 static const char *name_of(const table_import *t) {
     if (t->texts[TABLE_NAME][0] != '\0') return t->texts[TABLE_NAME];
+    if (is_operator(t)) return t->texts[TABLE_OP];
     const char *slash = strrchr(t->texts[TABLE_MODEL], '/');
     return slash != NULL ? slash + 1 : t->texts[TABLE_MODEL];
 }

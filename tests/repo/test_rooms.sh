@@ -1,5 +1,5 @@
 #!/bin/bash
-# Rooms (folders of src/, and the sub-folders of predictor and learn) include only the headers that the table below allows.
+# Rooms (folders of src/, and their sub-folders) include only the headers that the table below allows.
 # A change of this table is a change of the architecture: ARCHITECTURE.md draws the same arrows.
 set -u
 . tests/repo/tap.sh
@@ -34,6 +34,8 @@ declare -A may_inside=(
     [read/ncnn]='.'
     [read/pickle]=''
     [read/.]='onnx tflite tensorflow ncnn pickle'
+    [data/kernels]='.'
+    [data/.]='kernels'
     [predictor/core]=''
     [predictor/baseline]='core'
     [predictor/kernel]='core'
@@ -56,6 +58,7 @@ declare -A may_inside=(
 declare -A open_to_others=(
     [nn]='. math tree'
     [read]='. pickle'
+    [data]='.'
     [predictor]='core'
     [learn]=''
 )
