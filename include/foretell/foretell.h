@@ -44,6 +44,7 @@
 #include "foretell/language.h"
 #include "foretell/learn.h"
 #include "foretell/outfile.h"
+#include "foretell/parallel.h"
 #include "foretell/predictor.h"
 #include "foretell/program.h"
 #include "foretell/replay.h"

@@ -12,6 +12,7 @@ declare -A may=(
     [cost]='base graph'
     [report]='base graph cost'
     [device]='base'
+    [parallel]='base graph cost device'
     [nn]='base'
     [program]='base graph read'
     [data]='base graph read program'
