@@ -155,11 +155,12 @@ static bool is_in_set(const predict_options *a, const char *name) {
     return false;
 }
 
-static bool has_same_numbers(const ft_device *a, const ft_device *b) {
+/* Numbers that the own file leaves out do not make it another device: bundled sheets get more keys over time. */
+static bool has_same_numbers(const ft_device *own, const ft_device *bundled) {
     const char *key;
     for (uint32_t i = 0; (key = ft_device_number_name(i)) != NULL; i++) {
-        double x = ft_device_number(a, key), y = ft_device_number(b, key);
-        if (x != y && !(isnan(x) && isnan(y))) return false;
+        double number = ft_device_number(own, key);
+        if (!isnan(number) && number != ft_device_number(bundled, key)) return false;
     }
     return true;
 }

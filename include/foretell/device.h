@@ -21,6 +21,8 @@ FT_API const char *ft_device_text(const ft_device *device);
 FT_API const char *ft_device_kind(const ft_device *device); /* "cpu", "gpu", "npu" */
 /* The runtime that the device is measured with: the name of its fusion rules, for ft_rules_open. */
 FT_API const char *ft_device_runtime(const ft_device *device);
+/* The architecture that the vendor names ("Ampere", "CDNA 3"); "" when unknown. */
+FT_API const char *ft_device_architecture(const ft_device *device);
 /* A number of the data sheet by name ("peak_float32_flops", "bandwidth_bytes_per_s", "launch_s", ...; docs/devices.md
  * lists them); NaN when unknown. */
 FT_API double ft_device_number(const ft_device *device, const char *key);

@@ -23,20 +23,35 @@
     X("threads")                                                                                                       \
     X("units")                                                                                                         \
     X("clock_hz")                                                                                                      \
+    X("base_clock_hz")                                                                                                 \
+    X("tensor_clock_hz")                                                                                               \
+    X("compute_capability")                                                                                            \
     X("unit_threads")                                                                                                  \
     X("unit_shared_bytes")                                                                                             \
+    X("unit_l1_bytes")                                                                                                 \
     X("unit_registers")                                                                                                \
     X("thread_registers")                                                                                              \
     X("warp_threads")                                                                                                  \
+    X("peak_float64_flops")                                                                                            \
     X("peak_float32_flops")                                                                                            \
+    X("peak_float32_matrix_flops")                                                                                     \
+    X("peak_tensorfloat32_flops")                                                                                      \
     X("peak_float16_flops")                                                                                            \
     X("peak_bfloat16_flops")                                                                                           \
-    X("peak_tensorfloat32_flops")                                                                                      \
+    X("peak_float16_vector_flops")                                                                                     \
+    X("peak_float8_flops")                                                                                             \
+    X("peak_float4_flops")                                                                                             \
     X("peak_int8_ops")                                                                                                 \
     X("memory_bytes")                                                                                                  \
+    X("memory_bus_bits")                                                                                               \
+    X("memory_rate_bits_per_s")                                                                                        \
     X("bandwidth_bytes_per_s")                                                                                         \
+    X("l2_bytes")                                                                                                      \
     X("cache_bytes")                                                                                                   \
     X("power_w")                                                                                                       \
+    X("link_count")                                                                                                    \
+    X("link_bytes_per_s")                                                                                              \
+    X("host_bytes_per_s")                                                                                              \
     X("launch_s")
 
 #define NUMBER_NAME(name) name,
@@ -50,7 +65,8 @@ struct ft_device {
     char text[DEVICE_TEXT_BYTES];
     char kind[DEVICE_NAME_BYTES];
     char runtime[DEVICE_TEXT_BYTES];
-    double values[NUMBER_COUNT]; /* NaN: unknown */
+    char architecture[DEVICE_NAME_BYTES]; /* "": unknown */
+    double values[NUMBER_COUNT];          /* NaN: unknown */
 };
 
 /* --- Parsing ------------------------------------------------------------------------------------------------- */
@@ -111,6 +127,8 @@ static ft_status read_key(ft_device *device, const char *key, const json_t *valu
     if (strcmp(key, "other_names") == 0) return check_list(value, true, error);
     if (strcmp(key, "kind") == 0) return read_kind(value, device->kind, error);
     if (strcmp(key, "runtime") == 0) return read_text(value, device->runtime, sizeof device->runtime, error);
+    if (strcmp(key, "architecture") == 0)
+        return json_is_null(value) ? FT_OK : read_text(value, device->architecture, sizeof device->architecture, error);
     if (strcmp(key, "sources") == 0) return check_list(value, false, error);
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         if (strcmp(key, number_names[i]) != 0) continue;
@@ -224,6 +242,10 @@ const char *ft_device_runtime(const ft_device *device) {
     return device->runtime;
 }
 
+const char *ft_device_architecture(const ft_device *device) {
+    return device->architecture;
+}
+
 double ft_device_number(const ft_device *device, const char *key) {
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         if (strcmp(key, number_names[i]) == 0) return device->values[i];
@@ -233,14 +255,14 @@ double ft_device_number(const ft_device *device, const char *key) {
 
 /* A number of the template is null, which is the same as absent. */
 #define NUMBER_TEMPLATE(name) "  \"" name "\": null,\n"
-static const char template_text[] =
-    "{\n"
-    "  \"foretell_device\": 1,\n"
-    "  \"name\": \"my-device\",\n"
-    "  \"text\": \"one line of description\",\n"
-    "  \"kind\": \"gpu\",\n"
-    "  \"runtime\": \"torch-eager\",\n" NUMBER_LIST(NUMBER_TEMPLATE) "  \"sources\": []\n"
-                                                                     "}\n";
+static const char template_text[] = "{\n"
+                                    "  \"foretell_device\": 1,\n"
+                                    "  \"name\": \"my-device\",\n"
+                                    "  \"text\": \"one line of description\",\n"
+                                    "  \"kind\": \"gpu\",\n"
+                                    "  \"runtime\": \"torch-eager\",\n"
+                                    "  \"architecture\": null,\n" NUMBER_LIST(NUMBER_TEMPLATE) "  \"sources\": []\n"
+                                                                                               "}\n";
 #undef NUMBER_TEMPLATE
 
 const char *ft_device_template(void) {

@@ -113,6 +113,10 @@ static const char *runtime_of(const device_list *l, uint32_t i) {
     return l->sheets[i] != NULL ? ft_device_runtime(l->sheets[i]) : "";
 }
 
+static const char *architecture_of(const device_list *l, uint32_t i) {
+    return l->sheets[i] != NULL ? ft_device_architecture(l->sheets[i]) : "";
+}
+
 static double number_of(const device_list *l, uint32_t i, const char *key) {
     return l->sheets[i] != NULL ? ft_device_number(l->sheets[i], key) : NAN;
 }
@@ -132,8 +136,11 @@ static void write_json(const device_list *l, sink *out) {
     for (uint32_t i = 0; i < l->count; i++) {
         const struct {
             const char *key, *value;
-        } texts[] = {
-            {"name", l->names[i]}, {"text", text_of(l, i)}, {"kind", kind_of(l, i)}, {"runtime", runtime_of(l, i)}};
+        } texts[] = {{"name", l->names[i]},
+                     {"text", text_of(l, i)},
+                     {"kind", kind_of(l, i)},
+                     {"runtime", runtime_of(l, i)},
+                     {"architecture", architecture_of(l, i)}};
         jsonw_open_object(&j, JSON_BLOCK);
         for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
             jsonw_pair_string(&j, texts[t].key, texts[t].value);
@@ -169,7 +176,7 @@ static void write_csv(const device_list *l, sink *out) {
     const char *key;
     buf_text(&out->text, "name,text,kind,runtime,predictors");
     for (uint32_t n = 0; (key = ft_device_number_name(n)) != NULL; n++) buf_format(&out->text, ",%s", key);
-    buf_char(&out->text, '\n');
+    buf_text(&out->text, ",architecture\n");
     for (uint32_t i = 0; i < l->count; i++) {
         buf predictors = {0};
         add_predictors(l, i, ";", &predictors);
@@ -183,6 +190,8 @@ static void write_csv(const device_list *l, sink *out) {
         buf_free(&predictors);
         for (uint32_t n = 0; (key = ft_device_number_name(n)) != NULL; n++)
             csv_number(number_of(l, i, key), &out->text);
+        buf_char(&out->text, ',');
+        csv_cell(&out->text, architecture_of(l, i));
         buf_char(&out->text, '\n');
     }
 }
@@ -225,9 +234,14 @@ static bool ends_in(const char *text, const char *ending) {
 static void number_text(const char *key, double value, char text[static UNIT_TEXT_SIZE]) {
     static const struct {
         const char *ending, *unit;
-    } rates[] = {{"_flops", "FLOP/s"}, {"_ops", "OP/s"}, {"_bytes_per_s", "B/s"}, {"_hz", "Hz"}, {"power_w", "W"}};
-    static const char *const counts[] = {"threads", "units", "registers"};
+    } rates[] = {{"_flops", "FLOP/s"}, {"_ops", "OP/s"}, {"_bytes_per_s", "B/s"},
+                 {"_hz", "Hz"},        {"power_w", "W"}, {"_bits_per_s", "bit/s"}};
+    static const char *const counts[] = {"threads", "units", "registers", "_bits", "_count"};
     char number[UNIT_TEXT_SIZE];
+    if (strcmp(key, "compute_capability") == 0) {
+        snprintf(text, UNIT_TEXT_SIZE, "%.1f", value);
+        return;
+    }
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         if (!ends_in(key, rates[i].ending)) continue;
         unit_number(value, number);
@@ -247,17 +261,17 @@ typedef struct sheet_view {
     const device_list *list;
     uint32_t device;
     const char *keys[64];
-    uint32_t key_count;
+    uint32_t text_count, key_count;
 } sheet_view;
 
-enum { TEXT_ROWS = 3 };
+enum { TEXT_ROWS = 4 };
 
 static void put_sheet(const void *user, uint32_t row, grid_cell *cells) {
     const sheet_view *v = user;
     const device_list *l = v->list;
-    static const char *const labels[TEXT_ROWS] = {"kind", "runtime", "predictors"};
-    if (row >= TEXT_ROWS) {
-        const char *key = v->keys[row - TEXT_ROWS];
+    static const char *const labels[TEXT_ROWS] = {"kind", "runtime", "predictors", "architecture"};
+    if (row >= v->text_count) {
+        const char *key = v->keys[row - v->text_count];
         snprintf(cells[0].text, sizeof cells[0].text, "%s", key);
         number_text(key, number_of(l, v->device, key), cells[1].text);
         return;
@@ -265,7 +279,8 @@ static void put_sheet(const void *user, uint32_t row, grid_cell *cells) {
     buf predictors = {0};
     add_predictors(l, v->device, ", ", &predictors);
     const char *values[TEXT_ROWS] = {kind_of(l, v->device), runtime_of(l, v->device),
-                                     predictors.data != NULL ? predictors.data : "none: predicted from the data sheet"};
+                                     predictors.data != NULL ? predictors.data : "none: predicted from the data sheet",
+                                     architecture_of(l, v->device)};
     snprintf(cells[0].text, sizeof cells[0].text, "%s", labels[row]);
     text_fit(values[row], UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
     if (predictors.failed) l->out->text.failed = true;
@@ -274,7 +289,8 @@ static void put_sheet(const void *user, uint32_t row, grid_cell *cells) {
 
 static void write_sheet(const device_list *l, uint32_t device, sink *out) {
     static const grid_column columns[] = {{.title = ""}, {.title = "", .is_flexible = true, .wraps = true}};
-    sheet_view v = {.list = l, .device = device};
+    bool has_architecture = architecture_of(l, device)[0] != '\0';
+    sheet_view v = {.list = l, .device = device, .text_count = has_architecture ? TEXT_ROWS : TEXT_ROWS - 1};
     char name[GRID_CELL_SIZE], text[GRID_CELL_SIZE];
     const char *key;
     for (uint32_t n = 0; (key = ft_device_number_name(n)) != NULL && v.key_count < 64; n++)
@@ -289,7 +305,7 @@ static void write_sheet(const device_list *l, uint32_t device, sink *out) {
                        .indent = INDENT,
                        .row = put_sheet,
                        .user = &v,
-                       .row_count = TEXT_ROWS + v.key_count,
+                       .row_count = v.text_count + v.key_count,
                        .has_no_heading = true},
                out);
 }

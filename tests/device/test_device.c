@@ -85,7 +85,7 @@ static void names_of_drivers_are_matched(void **state) {
     assert_string_equal(ft_device_match("RTX 4090"), "rtx-4090");
     assert_string_equal(ft_device_match("RTX 4090 NVIDIA"), "rtx-4090");
     assert_string_equal(ft_device_match("Tesla V100-SXM2-32GB"), "v100-sxm2");
-    assert_string_equal(ft_device_match("NVIDIA A100-PCIE-40GB"), "a100-40gb");
+    assert_string_equal(ft_device_match("NVIDIA A100-SXM4-40GB"), "a100-40gb");
     assert_string_equal(ft_device_match("NVIDIA H100 80GB HBM3"), "h100-sxm");
     assert_string_equal(ft_device_match("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"),
                         "rtx-pro-6000-max-q");
