@@ -26,7 +26,11 @@
  *
  * Rules that hold everywhere: functions return ft_status and write results only on success; the result of a const
  * getter lives as long as its handle; free functions accept NULL; units are in the names; the library prints
- * nothing and keeps no global state that a caller could see. */
+ * nothing and keeps no global state that a caller could see.
+ *
+ * Wrong arguments never crash: NULL where a pointer is needed, an enumeration or a number out of its range give
+ * FT_ERR_USAGE with a message that names the argument. Getters answer NULL, and an index beyond the last, with what an
+ * empty object has: 0, false, NULL, "unknown", and NaN or FT_NONE where these stand for "unknown". */
 #ifndef FORETELL_FORETELL_H
 #define FORETELL_FORETELL_H
 

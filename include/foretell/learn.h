@@ -78,7 +78,7 @@ typedef struct ft_task_score {
 
 /* Whether a program predicted to take `time_us` is worth measuring after a faster one predicted to take `picked_us`.
  * Programs with nearly equal predictions are mostly nearly the same program, with the same error. */
-bool ft_task_is_apart(double picked_us, double time_us);
+FT_API bool ft_task_is_apart(double picked_us, double time_us);
 
 /* A record and its prediction. */
 typedef struct ft_case {

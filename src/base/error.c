@@ -49,6 +49,17 @@ ft_status(ft_fail_file)(ft_error *error, const char *path, const char *what, int
                    is_full ? "; free space, or choose another path" : "");
 }
 
+ft_status error_null_argument(ft_error *error, const char *function, const char *names, const void *const *pointers,
+                              size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strcspn(names, ",");
+        if (pointers[i] == NULL)
+            return ft_fail(error, FT_ERR_USAGE, "%s: '%.*s' is NULL", function, (int)length, names);
+        names += length + strspn(names + length, ", ");
+    }
+    return FT_OK;
+}
+
 const char *ft_status_name(ft_status status) {
     switch (status) {
 #define NAME(name, value, text)                                                                                        \

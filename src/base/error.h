@@ -2,6 +2,8 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stddef.h>
+
 #include "foretell/status.h"
 
 /* Fills `error` (which may be NULL) and returns `status`. A message longer than the buffer is truncated; control
@@ -28,8 +30,16 @@ ft_status ft_fail_file(ft_error *error, const char *path, const char *what, int 
         if (try_status != FT_OK) return try_status;                                                                    \
     } while (0)
 
-/* For public functions: a pointer that must not be NULL is. */
-#define FT_NULL_ARGUMENT(error) ft_fail((error), FT_ERR_USAGE, "%s: an argument is NULL", __func__)
+/* For public functions: returns FT_ERR_USAGE, with the name of the first of these pointers that is NULL. */
+#define FT_REQUIRE(error, ...)                                                                                         \
+    FT_TRY(error_null_argument((error), __func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__},                    \
+                               sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)))
+/* FT_OK when none of `count` pointers is NULL; `names` are those of the pointers, separated by commas. */
+ft_status error_null_argument(ft_error *error, const char *function, const char *names, const void *const *pointers,
+                              size_t count);
+/* An enumeration or count in a public function is out of range: "cost options: mode 99 is not one of ft_mode". */
+#define FT_OUT_OF_RANGE(error, what, value, type)                                                                      \
+    ft_fail((error), FT_ERR_USAGE, "%s %lld is not one of %s", (what), (long long)(value), (type))
 
 #define FT_NOMEM(error) ft_fail((error), FT_ERR_NOMEM, "out of memory, or over the limit for one model")
 

@@ -217,12 +217,13 @@ void outfolder_discard(outfolder *out) {
 /* --- Public names -------------------------------------------------------------------------------------------- */
 
 ft_status ft_outfile_open(const char *path, ft_outfile *out, ft_error *error) {
-    if (path == NULL || out == NULL) return FT_NULL_ARGUMENT(error);
+    FT_REQUIRE(error, path, out);
     return outfile_open(path, out, error);
 }
 
 ft_status ft_outfile_commit(ft_outfile *out, ft_error *error) {
-    if (out == NULL || out->stream == NULL) return FT_NULL_ARGUMENT(error);
+    FT_REQUIRE(error, out);
+    FT_REQUIRE(error, out->stream);
     return outfile_commit(out, error);
 }
 

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cost/options.h"
 #include "cost/work.h"
+#include "graph/arguments.h"
 #include "graph/geometry.h"
 
 /* Owned by an ft_cost. */
@@ -19,15 +21,12 @@ typedef struct cost_state {
     work_env env;
 } cost_state;
 
-ft_cost_options ft_cost_options_default(void) {
-    return (ft_cost_options){.optimizer = FT_MOMENTUM, .has_inplace = true, .has_fused_attention = true};
-}
-
 const param_marks *cost_params(const ft_cost *cost) {
     return &((const cost_state *)cost->owner)->params;
 }
 
 double ft_work_intensity(const ft_work *work) {
+    if (work == NULL) return 0;
     double bytes = (double)work->read_bytes + (double)work->write_bytes;
     return bytes > 0 ? (double)work->flops / bytes : 0;
 }
@@ -131,9 +130,9 @@ static ft_status compute(const ft_graph *graph, cost_state *state, ft_cost *cost
 }
 
 ft_status ft_cost_compute(const ft_graph *bound, const ft_cost_options *options, ft_cost *cost, ft_error *error) {
-    if (!ft_graph_is_bound(bound))
-        return ft_fail(error, FT_ERR_USAGE, "model '%s': costs need a bound graph; call ft_graph_bind() first",
-                       bound->name);
+    FT_REQUIRE(error, bound, options, cost);
+    FT_TRY(graph_check_bound(bound, "costs need", error));
+    FT_TRY(cost_options_check(options, error));
     cost_state *state = calloc(1, sizeof *state);
     if (state == NULL) return FT_NOMEM(error);
     arena_init(&state->memory, FT_MAX_GRAPH_BYTES);
@@ -215,9 +214,10 @@ static void drop_inner_bytes(const work_env *env, const ft_op *op, const ft_kern
 }
 
 ft_op_cost ft_cost_kernel(const ft_graph *bound, const ft_cost *cost, const ft_kernels *kernels, uint32_t kernel) {
-    const cost_state *state = cost->owner;
     ft_op_cost sum = {0};
-    assert(kernel < kernels->count && state->env.graph == bound);
+    if (bound == NULL || cost == NULL || cost->owner == NULL || kernels == NULL || kernel >= kernels->count) return sum;
+    const cost_state *state = cost->owner;
+    if (state->env.graph != bound) return sum;
     const ft_kernel *k = &kernels->items[kernel];
     for (uint32_t i = 0; i < k->op_count; i++) {
         ft_op_cost part = cost->ops[k->ops[i]];

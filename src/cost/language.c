@@ -295,6 +295,7 @@ static ft_status summarise(const ft_graph *model, const ft_binding *binding, are
 }
 
 ft_status ft_language_of(const ft_graph *graph, const ft_binding *binding, ft_language *language, ft_error *error) {
+    FT_REQUIRE(error, graph, language);
     ft_language made = {.prefill_flops_per_token = NAN, .decode_flops_per_token = NAN, .decode_bytes_per_token = NAN};
     if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is already bound");
     arena memory;

@@ -12,8 +12,10 @@
 #include "cost/cost.h"
 #include "cost/lifetime.h"
 #include "cost/macs.h"
+#include "cost/options.h"
 #include "cost/work.h"
 #include "foretell/cost.h"
+#include "graph/arguments.h"
 #include "graph/geometry.h"
 
 typedef struct timeline {
@@ -317,9 +319,8 @@ static ft_status walk(timeline *t, ft_error *error) {
 }
 
 static ft_status plan(const ft_graph *bound, timeline *t, ft_memory *memory, ft_error *error) {
-    if (!ft_graph_is_bound(bound))
-        return ft_fail(error, FT_ERR_USAGE, "model '%s': memory needs a bound graph; call ft_graph_bind() first",
-                       bound->name);
+    FT_TRY(graph_check_bound(bound, "memory needs", error));
+    FT_TRY(cost_options_check(t->options, error));
     t->peak.peak_op = FT_NONE;
     arena_init(&t->memory, FT_MAX_GRAPH_BYTES);
     ft_status status = walk(t, error);
@@ -330,6 +331,7 @@ static ft_status plan(const ft_graph *bound, timeline *t, ft_memory *memory, ft_
 
 ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
                          ft_memory_observer *observer, void *user, ft_error *error) {
+    FT_REQUIRE(error, bound, options, memory);
     timeline t = {.graph = bound, .options = options, .observer = observer, .user = user};
     return plan(bound, &t, memory, error);
 }

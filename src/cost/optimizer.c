@@ -55,6 +55,7 @@ const char *ft_optimizer_name(ft_optimizer optimizer) {
 }
 
 bool ft_optimizer_parse(const char *text, ft_optimizer *optimizer) {
+    if (text == NULL || optimizer == NULL) return false;
     static const struct {
         const char *text;
         ft_optimizer value;

@@ -133,6 +133,7 @@ static ft_status read_manifest(const char *folder, manifest *m, ft_error *error)
 }
 
 ft_status ft_dataset_open(const char *folder, ft_dataset **data, ft_error *error) {
+    FT_REQUIRE(error, folder, data);
     manifest made;
     ft_dataset *d;
     FT_TRY(check_folder(folder, error));
@@ -156,7 +157,7 @@ void ft_dataset_free(ft_dataset *data) {
 /* --- Access ------------------------------------------------------------------------------------------------------ */
 
 uint32_t ft_dataset_graph_count(const ft_dataset *data) {
-    return data->graphs.count;
+    return data != NULL ? data->graphs.count : 0;
 }
 
 ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, buf *bytes, ft_error *error) {
@@ -168,6 +169,7 @@ ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, buf *bytes
 }
 
 ft_status ft_dataset_graph(const ft_dataset *data, uint32_t index, ft_graph **graph, ft_error *error) {
+    FT_REQUIRE(error, data, graph);
     if (index >= data->graphs.count)
         return ft_fail(error, FT_ERR_USAGE, "%s: has no graph %u; it has %u", data->folder, index, data->graphs.count);
     buf bytes = {0};
@@ -183,26 +185,29 @@ ft_status ft_dataset_graph(const ft_dataset *data, uint32_t index, ft_graph **gr
 }
 
 const char *ft_dataset_graph_id(const ft_dataset *data, uint32_t index) {
+    if (data == NULL) return NULL;
     return index < data->graphs.count ? data->ids[index] : NULL;
 }
 
 uint32_t ft_dataset_record_count(const ft_dataset *data) {
-    return data->records.count;
+    return data != NULL ? data->records.count : 0;
 }
 
 const ft_record *ft_dataset_records(const ft_dataset *data) {
-    return data->records.rows;
+    return data != NULL ? data->records.rows : NULL;
 }
 
 uint32_t ft_dataset_metric_count(const ft_dataset *data) {
-    return data->records.metric_count;
+    return data != NULL ? data->records.metric_count : 0;
 }
 
 const char *ft_dataset_metric_name(const ft_dataset *data, uint32_t index) {
+    if (data == NULL) return NULL;
     return index < data->records.metric_count ? data->records.metrics[index] : NULL;
 }
 
 uint32_t ft_dataset_metric(const ft_dataset *data, const char *name) {
+    if (data == NULL || name == NULL) return FT_NONE;
     for (uint32_t i = 0; i < data->records.metric_count; i++) {
         if (strcmp(data->records.metrics[i], name) == 0) return i;
     }
@@ -210,7 +215,7 @@ uint32_t ft_dataset_metric(const ft_dataset *data, const char *name) {
 }
 
 const char *ft_dataset_hash(const ft_dataset *data) {
-    return data->found.hash;
+    return data != NULL ? data->found.hash : NULL;
 }
 
 /* --- Checking and rehashing -------------------------------------------------------------------------------------- */
@@ -230,6 +235,7 @@ static ft_status check_graphs(const ft_dataset *d, ft_progress *progress, void *
 }
 
 ft_status ft_dataset_check(const char *folder, ft_progress *progress, void *user, ft_error *error) {
+    FT_REQUIRE(error, folder);
     ft_dataset *d;
     FT_TRY(ft_dataset_open(folder, &d, error));
     ft_status status = check_graphs(d, progress, user, error);
@@ -238,6 +244,7 @@ ft_status ft_dataset_check(const char *folder, ft_progress *progress, void *user
 }
 
 ft_status ft_dataset_rehash(const char *folder, ft_error *error) {
+    FT_REQUIRE(error, folder);
     ft_dataset *d;
     FT_TRY(dataset_open_files(folder, &d, error));
     ft_status status = check_graphs(d, NULL, NULL, error);

@@ -43,6 +43,7 @@ static ft_status unknown_kind(const char *kind, ft_error *error) {
 
 ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
                     ft_import_result *result, ft_error *error) {
+    FT_REQUIRE(error, kind, source, folder);
     static const ft_import_options none;
     ft_import_result made = {0};
     import_job job = {.source = source,

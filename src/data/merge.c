@@ -98,6 +98,8 @@ static ft_status merge(merger *m, const char *const *folders) {
 
 ft_status ft_dataset_merge(const char *const *folders, uint32_t count, const char *folder,
                            const ft_import_options *options, ft_import_result *result, ft_error *error) {
+    FT_REQUIRE(error, folder);
+    if (count > 0) FT_REQUIRE(error, folders);
     static const ft_import_options none;
     ft_import_result made = {0};
     import_job job = {.source = count > 0 ? folders[0] : "",

@@ -32,6 +32,7 @@ const char *ft_split_part_name(ft_split_part part) {
 }
 
 bool ft_split_part_parse(const char *text, ft_split_part *part) {
+    if (text == NULL || part == NULL) return false;
     for (size_t i = 0; i < sizeof part_names / sizeof part_names[0]; i++) {
         if (strcmp(text, part_names[i]) == 0) {
             *part = (ft_split_part)i;
@@ -380,6 +381,7 @@ static ft_status assign_parts(plan *p, ft_split *split, ft_error *error) {
 }
 
 ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed, ft_split *split, ft_error *error) {
+    FT_REQUIRE(error, data, spec, split);
     plan p = {.data = data, .seed = seed};
     FT_TRY(parse(spec, &p, error));
     uint32_t records = ft_dataset_record_count(data), graphs = ft_dataset_graph_count(data);

@@ -210,6 +210,7 @@ static ft_status fail_unknown(const char *name, ft_error *error) {
 }
 
 ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) {
+    FT_REQUIRE(error, name, device);
     const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
     const char *matched = file == NULL && !embedded_is_path(name) ? ft_device_match(name) : NULL;
     if (matched != NULL) file = embedded_find(device_builtin, device_builtin_count, matched);
@@ -227,19 +228,19 @@ void ft_device_free(ft_device *device) {
 }
 
 const char *ft_device_name(const ft_device *device) {
-    return device->name;
+    return device != NULL ? device->name : NULL;
 }
 
 const char *ft_device_text(const ft_device *device) {
-    return device->text;
+    return device != NULL ? device->text : NULL;
 }
 
 const char *ft_device_kind(const ft_device *device) {
-    return device->kind;
+    return device != NULL ? device->kind : NULL;
 }
 
 const char *ft_device_runtime(const ft_device *device) {
-    return device->runtime;
+    return device != NULL ? device->runtime : NULL;
 }
 
 const char *ft_device_architecture(const ft_device *device) {
@@ -247,6 +248,7 @@ const char *ft_device_architecture(const ft_device *device) {
 }
 
 double ft_device_number(const ft_device *device, const char *key) {
+    if (device == NULL || key == NULL) return NAN;
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         if (strcmp(key, number_names[i]) == 0) return device->values[i];
     }
@@ -286,12 +288,14 @@ const char *ft_device_text_at(uint32_t index) {
 }
 
 const char *ft_device_canonical(const char *name) {
+    if (name == NULL) return NULL;
     const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
     return file != NULL ? file->name : NULL;
 }
 
 /* Names may contain dots, so the longest prefix of the file name that is a device name is used. */
 const char *ft_device_of_file(const char *path) {
+    if (path == NULL) return NULL;
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
     char name[DEVICE_NAME_BYTES];
     for (size_t length = strlen(base); length > 0; length--) {
@@ -344,6 +348,7 @@ static bool is_same_name(const char *simple, const char *name, size_t length) {
 }
 
 const char *ft_device_match(const char *name) {
+    if (name == NULL) return NULL;
     char simple[DEVICE_NAME_BYTES];
     simplify(name, strlen(name), simple);
     for (uint32_t i = 0; i < device_builtin_count && simple[0] != '\0'; i++) {

@@ -16,6 +16,7 @@ const char *ft_fit_name(ft_fit fit) {
 
 ft_fit ft_result_fit(const ft_result *result, double free_bytes) {
     const ft_metric_result *m = ft_result_memory(result);
+    if (m == NULL || isnan(m->value) || isnan(free_bytes)) return FT_FIT_UNCERTAIN;
     double lo = isfinite(m->lo) ? m->lo : m->value / UNMEASURED_FACTOR;
     double hi = isfinite(m->hi) ? m->hi : m->value * UNMEASURED_FACTOR;
     assert(!(lo > hi));
@@ -75,6 +76,7 @@ static ft_status search_batches(forecast_context *c, const ft_request *request, 
 ft_status ft_max_batch(const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes,
                        const ft_request *request, const ft_batch_search *search, ft_max_batch_result *result,
                        ft_error *error) {
+    FT_REQUIRE(error, set, model, request, search, result);
     if (search->max_batch < 1) return ft_fail(error, FT_ERR_USAGE, "the largest batch to try must be 1 or more");
     forecast_context *c = malloc(sizeof *c);
     if (c == NULL) return FT_NOMEM(error);

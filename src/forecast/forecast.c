@@ -51,6 +51,7 @@ static ft_status copy_text(forecast_job *job, const char **text, ft_error *error
 ft_status job_resolve(forecast_job *job, const ft_request *given, ft_error *error) {
     ft_request *resolved = &job->out->request;
     *resolved = *given;
+    FT_TRY(request_check(given, error));
     FT_TRY(find_device(job->context, given, resolved, &job->sheet, error));
     resolved->sheet = job->sheet;
     FT_TRY(copy_text(job, &resolved->device, error));
@@ -131,6 +132,8 @@ static ft_status predict_all(forecast_context *c, const ft_request *requests, ui
 
 ft_status ft_predict(const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes,
                      const ft_request *requests, uint32_t count, ft_results *results, ft_error *error) {
+    FT_REQUIRE(error, set, model, results);
+    if (count > 0) FT_REQUIRE(error, requests);
     forecast_context *c = malloc(sizeof *c);
     ft_result *items;
     if (c == NULL) return FT_NOMEM(error);

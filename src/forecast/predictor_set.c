@@ -177,11 +177,15 @@ static ft_status open_set(const char *const *files, uint32_t count, const char *
 }
 
 ft_status ft_predictor_set_open(const char *const *files, uint32_t count, ft_predictor_set **set, ft_error *error) {
+    FT_REQUIRE(error, set);
+    if (count > 0) FT_REQUIRE(error, files);
     return open_set(files, count, "", set, error);
 }
 
 ft_status ft_predictor_set_open_programs(const char *const *files, uint32_t count, ft_predictor_set **set,
                                          ft_error *error) {
+    FT_REQUIRE(error, set);
+    if (count > 0) FT_REQUIRE(error, files);
     return open_set(files, count, "/programs", set, error);
 }
 
@@ -200,21 +204,24 @@ void ft_predictor_set_free(ft_predictor_set *set) {
 /* --- Access -------------------------------------------------------------------------------------------------- */
 
 uint32_t ft_predictor_set_count(const ft_predictor_set *set) {
-    return set->count;
+    return set != NULL ? set->count : 0;
 }
 
 const ft_predictor *ft_predictor_set_at(const ft_predictor_set *set, uint32_t index) {
+    if (set == NULL) return NULL;
     return index < set->count ? set->entries[index].predictor : NULL;
 }
 
 const char *ft_predictor_set_path(const ft_predictor_set *set, uint32_t index) {
+    if (set == NULL) return NULL;
     return index < set->count ? set->entries[index].path : NULL;
 }
 
 uint32_t ft_predictor_set_device_count(const ft_predictor_set *set) {
-    return set->device_count;
+    return set != NULL ? set->device_count : 0;
 }
 
 const char *ft_predictor_set_device(const ft_predictor_set *set, uint32_t index) {
+    if (set == NULL) return NULL;
     return index < set->device_count ? set->devices[index] : NULL;
 }

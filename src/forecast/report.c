@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "forecast/report.h"
+#include "report/style.h"
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */
 
@@ -103,6 +104,8 @@ struct ft_result_report {
 
 ft_status ft_result_report_begin(FILE *stream, const ft_result_style *style, ft_result_report **report,
                                  ft_error *error) {
+    FT_REQUIRE(error, stream, style, report);
+    FT_TRY(style_check(&style->style, error));
     ft_result_report *r = calloc(1, sizeof *r);
     if (r == NULL) return FT_NOMEM(error);
     r->writer.style = *style;
@@ -112,6 +115,7 @@ ft_status ft_result_report_begin(FILE *stream, const ft_result_style *style, ft_
 }
 
 ft_status ft_result_report_add(ft_result_report *report, const ft_model_results *entry, ft_error *error) {
+    FT_REQUIRE(error, report, entry);
     report_writer *w = &report->writer;
     model_facts facts;
     assert(entry->model != NULL && entry->results != NULL);

@@ -11,6 +11,7 @@
 #include "foretell/forecast_report.h"
 #include "report/grid.h"
 #include "report/metric.h"
+#include "report/style.h"
 
 enum { INDENT = 2 };
 
@@ -320,6 +321,9 @@ static void write_table(const device_list *l, sink *out) {
 
 ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *set, const char *const *names,
                             uint32_t count, ft_error *error) {
+    FT_REQUIRE(error, stream, style, set);
+    if (count > 0) FT_REQUIRE(error, names);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     device_list l = {.set = set, .style = style, .has_sheets = count > 0, .out = &out};
     ft_status status = add_devices(&l, names, count, error);

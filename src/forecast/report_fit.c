@@ -9,6 +9,7 @@
 #include "report/grid.h"
 #include "report/labelled.h"
 #include "report/metric.h"
+#include "report/style.h"
 
 enum { INDENT = 2, MIN_PATH = 16 };
 
@@ -287,6 +288,8 @@ static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
 
 ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry, const double *free_bytes,
                         bool is_whole, ft_error *error) {
+    FT_REQUIRE(error, stream, style, entry, free_bytes);
+    FT_TRY(style_check(style, error));
     const fit_list list = {entry, free_bytes, is_whole, style};
     const ft_results *results = entry->results;
     sink out = {.stream = stream};
@@ -314,6 +317,8 @@ ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_resu
 
 ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *entry,
                               const ft_max_batch_result *found, bool is_whole, ft_error *error) {
+    FT_REQUIRE(error, stream, style, entry, found);
+    FT_TRY(style_check(style, error));
     fit_facts facts;
     const ft_result *result = &entry->results->items[0];
     sink out = {.stream = stream};

@@ -291,6 +291,7 @@ static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_
 }
 
 ft_status ft_result_plot(const char *path, const ft_model_results *entry, ft_error *error) {
+    FT_REQUIRE(error, path, entry);
     figure f = {.entry = entry, .results = entry->results};
     size_t count = f.results->count, max_rows = count;
     if (count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: no results to plot", path);

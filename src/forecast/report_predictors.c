@@ -13,6 +13,7 @@
 #include "foretell/forecast_report.h"
 #include "report/grid.h"
 #include "report/metric.h"
+#include "report/style.h"
 
 /* One predictor on one device, from the header of its file. */
 typedef struct accuracy {
@@ -248,6 +249,8 @@ static ft_status write_csv(const ft_predictor_set *set, sink *out, ft_error *err
 }
 
 ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_predictor_set *set, ft_error *error) {
+    FT_REQUIRE(error, stream, style, set);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     ft_status status = style->output == FT_TABLE  ? write_table(set, style, &out, error)
                        : style->output == FT_JSON ? write_json(set, &out, error)

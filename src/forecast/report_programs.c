@@ -6,6 +6,7 @@
 #include "report/fields.h"
 #include "report/grid.h"
 #include "report/metric.h"
+#include "report/style.h"
 
 #define FIELD(member, kind)                                                                                            \
     { #member, kind, offsetof(ft_program_result, member) }
@@ -76,6 +77,9 @@ static void write_table(sink *out, const ft_program_result *programs, uint32_t c
 
 ft_status ft_report_programs(FILE *stream, const ft_style *style, const ft_program_result *programs, uint32_t count,
                              ft_error *error) {
+    FT_REQUIRE(error, stream, style);
+    if (count > 0) FT_REQUIRE(error, programs);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     switch (style->output) {
     case FT_TABLE:

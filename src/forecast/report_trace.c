@@ -175,6 +175,7 @@ static ft_status prepare(tracer *t, ft_error *error) {
 }
 
 ft_status ft_result_trace(const char *path, const ft_model_results *entry, uint32_t index, ft_error *error) {
+    FT_REQUIRE(error, path, entry);
     assert(index < entry->results->count);
     tracer t = {.entry = entry, .result = &entry->results->items[index]};
     if (ft_result_time(t.result)->part_count == 0)

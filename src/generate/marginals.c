@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "report/grid.h"
+#include "report/style.h"
 #include "report/units.h"
 
 /* Mean, minimum, median, maximum, as in PerfSeer's README. */
@@ -166,6 +167,8 @@ static void write_csv(const ft_generate_result *result, buf *text) {
 }
 
 ft_status ft_generate_write(const ft_generate_result *result, const ft_style *style, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, result, style, stream);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     if (style->output == FT_JSON)
         write_json(result, &out.text);

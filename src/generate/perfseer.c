@@ -309,6 +309,7 @@ static ft_status fill_folder(const char *folder, uint32_t networks, const ft_gen
 
 ft_status ft_generate_perfseer(const char *folder, uint32_t networks, const ft_generate_options *options,
                                ft_generate_result *result, ft_error *error) {
+    FT_REQUIRE(error, options, result);
     ft_generate_result made = {0};
     if (networks == 0) return ft_fail(error, FT_ERR_USAGE, "the number of networks is 0");
     if (!(options->noise_ratio >= 0 && options->noise_ratio <= 0.3))

@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/arguments.h"
 #include "graph/geometry.h"
 #include "graph/shape.h"
 
 /* --- Parsing "name=1x3x224x224" ------------------------------------------------------------------------------ */
 
 ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_shape_binding *shape, ft_error *error) {
+    FT_REQUIRE(error, text, name, shape);
     const char *equals = strrchr(text, '=');
     if (equals == NULL || equals == text || (size_t)(equals - text) >= size)
         return ft_fail(error, FT_ERR_USAGE, "'%s' is not NAME=DIMS, like input=1x3x224x224 or sequence=128", text);
@@ -316,9 +318,7 @@ static void keep_exported_sizes(binder *b) {
 static ft_status bind_inputs(binder *b, const ft_binding *binding) {
     static const ft_binding as_exported;
     if (binding == NULL) binding = &as_exported;
-    if (binding->batch < 0 || binding->batch > FT_MAX_DIM)
-        return ft_fail(b->error, FT_ERR_USAGE, "a batch of %lld is not possible; use 1 to %lld",
-                       (long long)binding->batch, (long long)FT_MAX_DIM);
+    FT_TRY(binding_check(binding, b->error));
     FT_TRY(bind_shapes(b, binding));
     find_batch_input(b);
     FT_TRY(bind_batch(b, binding->batch));
@@ -510,9 +510,12 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
 
 ft_status ft_graph_open_dims(const ft_graph *graph, const ft_binding *binding, ft_open_dim *dims, uint32_t max_count,
                              uint32_t *count, ft_error *error) {
+    FT_REQUIRE(error, graph, count);
+    if (max_count > 0) FT_REQUIRE(error, dims);
     ft_graph *g = NULL;
     ft_binding inputs_only = binding != NULL ? *binding : (ft_binding){0};
     uint32_t found = 0;
+    FT_TRY(binding_check(&inputs_only, error));
     FT_TRY(copy_tables(graph, &g, error));
     binder b = {.source = graph, .bound = g, .error = error};
     inputs_only.open_size = 0;
@@ -555,6 +558,7 @@ static ft_status bind_or_scale(const ft_graph *graph, const ft_binding *binding,
 }
 
 ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
+    FT_REQUIRE(error, graph, bound);
     ft_graph *g;
     if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is already bound");
     FT_TRY(bind_or_scale(graph, binding, &g, error));

@@ -25,6 +25,7 @@ bool ft_dtype_is_float(ft_dtype dtype) {
 }
 
 bool ft_dtype_parse(const char *text, ft_dtype *dtype) {
+    if (text == NULL || dtype == NULL) return false;
     static const struct {
         const char *text;
         ft_dtype dtype;

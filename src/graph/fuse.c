@@ -21,6 +21,8 @@
 
 #include "graph/fuse.h"
 
+#include "graph/arguments.h"
+
 enum { MAX_TYPE_NAMES = 16 }; /* names in the type of a kernel; "..." for the rest */
 
 /* A kernel under construction, identified by the node that began it. */
@@ -422,6 +424,8 @@ static ft_status fuse(const ft_graph *graph, const ft_rules *rules, arena *kept,
 }
 
 ft_status ft_graph_fuse(const ft_graph *bound, const ft_rules *rules, ft_kernels *kernels, ft_error *error) {
+    FT_REQUIRE(error, bound, rules, kernels);
+    FT_TRY(graph_check_bound(bound, "kernels need", error));
     arena *kept = malloc(sizeof *kept);
     if (kept == NULL) return FT_NOMEM(error);
     arena scratch;

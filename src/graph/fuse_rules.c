@@ -306,6 +306,7 @@ static ft_status open_builtin(const embedded_file *file, ft_rules **rules, ft_er
 }
 
 ft_status ft_rules_open(const char *name, ft_rules **rules, ft_error *error) {
+    FT_REQUIRE(error, name, rules);
     const embedded_file *file = embedded_find(rules_builtin, rules_builtin_count, name);
     if (file != NULL) return open_builtin(file, rules, error);
     if (embedded_is_path(name)) return open_file(name, rules, error);
@@ -313,7 +314,7 @@ ft_status ft_rules_open(const char *name, ft_rules **rules, ft_error *error) {
 }
 
 const char *ft_rules_name(const ft_rules *rules) {
-    return rules->name;
+    return rules != NULL ? rules->name : NULL;
 }
 
 void ft_rules_free(ft_rules *rules) {

@@ -166,6 +166,10 @@ static inline dtype_info dtype_info_of(ft_dtype dtype) {
     return (unsigned)dtype < sizeof all / sizeof all[0] ? all[dtype] : (dtype_info){32, false};
 }
 
+static inline bool dtype_is_valid(ft_dtype dtype) {
+    return (unsigned)dtype <= FT_COMPLEX128;
+}
+
 /* Bytes of contiguous elements; types narrower than a byte are packed. */
 static inline uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems) {
     unsigned bits = dtype_info_of(dtype).bits;

@@ -6,60 +6,63 @@
 #include "graph/graph.h"
 
 const char *ft_graph_name(const ft_graph *graph) {
-    return graph->name;
+    return graph != NULL ? graph->name : NULL;
 }
 
 ft_format ft_graph_format(const ft_graph *graph) {
-    return graph->format;
+    return graph != NULL ? graph->format : 0;
 }
 
 ft_layout ft_graph_layout(const ft_graph *graph) {
-    return graph->layout;
+    return graph != NULL ? graph->layout : 0;
 }
 
 uint32_t ft_graph_op_count(const ft_graph *graph) {
-    return graph->op_count;
+    return graph != NULL ? graph->op_count : 0;
 }
 
 const ft_op *ft_graph_ops(const ft_graph *graph) {
-    return graph->ops;
+    return graph != NULL ? graph->ops : NULL;
 }
 
 uint32_t ft_graph_tensor_count(const ft_graph *graph) {
-    return graph->tensor_count;
+    return graph != NULL ? graph->tensor_count : 0;
 }
 
 const ft_tensor *ft_graph_tensors(const ft_graph *graph) {
-    return graph->tensors;
+    return graph != NULL ? graph->tensors : NULL;
 }
 
 uint32_t ft_graph_input_count(const ft_graph *graph) {
-    return graph->inputs.count;
+    return graph != NULL ? graph->inputs.count : 0;
 }
 
 const uint32_t *ft_graph_inputs(const ft_graph *graph) {
-    return graph->inputs.items;
+    return graph != NULL ? graph->inputs.items : NULL;
 }
 
 uint32_t ft_graph_output_count(const ft_graph *graph) {
-    return graph->outputs.count;
+    return graph != NULL ? graph->outputs.count : 0;
 }
 
 const uint32_t *ft_graph_outputs(const ft_graph *graph) {
-    return graph->outputs.items;
+    return graph != NULL ? graph->outputs.items : NULL;
 }
 
 uint32_t ft_graph_meta_count(const ft_graph *graph) {
-    return graph->meta_count;
+    return graph != NULL ? graph->meta_count : 0;
 }
 
 void ft_graph_meta_at(const ft_graph *graph, uint32_t index, const char **key, const char **value) {
-    assert(index < graph->meta_count);
+    if (key == NULL || value == NULL) return;
+    *key = *value = NULL;
+    if (graph == NULL || index >= graph->meta_count) return;
     *key = graph->meta[index].key;
     *value = graph->meta[index].value;
 }
 
 const char *ft_graph_meta(const ft_graph *graph, const char *key) {
+    if (graph == NULL || key == NULL) return NULL;
     for (uint32_t i = 0; i < graph->meta_count; i++) {
         if (strcmp(graph->meta[i].key, key) == 0) return graph->meta[i].value;
     }
@@ -67,24 +70,25 @@ const char *ft_graph_meta(const ft_graph *graph, const char *key) {
 }
 
 const char *ft_dim_symbol(const ft_graph *graph, int64_t dim) {
+    if (graph == NULL) return NULL;
     if (dim >= 0 || dim == FT_DIM_UNKNOWN || -1 - dim >= (int64_t)graph->symbol_count) return NULL;
     return graph->symbols[-1 - dim];
 }
 
 bool ft_graph_is_bound(const ft_graph *graph) {
-    return graph->is_bound;
+    return graph != NULL && graph->is_bound;
 }
 
 int64_t ft_graph_batch(const ft_graph *bound) {
-    return bound->batch;
+    return bound != NULL ? bound->batch : 0;
 }
 
 int64_t ft_graph_exported_batch(const ft_graph *bound) {
-    return bound->exported_batch;
+    return bound != NULL ? bound->exported_batch : 0;
 }
 
 bool ft_graph_is_scaled(const ft_graph *bound) {
-    return graph_is_scaled(bound);
+    return bound != NULL && graph_is_scaled(bound);
 }
 
 bool shape_is_known(const ft_tensor *tensor) {
@@ -118,12 +122,14 @@ const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *tex
 }
 
 uint64_t ft_tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
+    if (bound == NULL || tensor == NULL || tensor->rank > FT_MAX_RANK) return 0;
     uint64_t elems = (uint64_t)shape_elems(tensor->dims, tensor->rank);
-    if (!tensor->is_batched || !graph_is_scaled(bound)) return elems;
+    if (!tensor->is_batched || !graph_is_scaled(bound) || !bound->is_bound) return elems;
     return num_scale_sat(elems, (uint64_t)bound->batch, (uint64_t)bound->exported_batch);
 }
 
 uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
+    if (bound == NULL || tensor == NULL) return 0;
     return dtype_bytes(tensor->dtype, ft_tensor_elems(bound, tensor));
 }
 
@@ -136,6 +142,7 @@ static const ft_attr *find_attr(const ft_op *op, const char *name) {
 }
 
 const ft_attr *ft_op_attr(const ft_op *op, const char *name) {
+    if (op == NULL || name == NULL) return NULL;
     return find_attr(op, name);
 }
 

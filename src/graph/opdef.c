@@ -97,18 +97,19 @@ const ft_opdef *ft_opdef_unknown(void) {
 }
 
 bool ft_opdef_is_known(const ft_opdef *def) {
-    return def != &unknown;
+    return def != NULL && def != &unknown;
 }
 
 const char *ft_opdef_name(const ft_opdef *def) {
-    return def->name;
+    return def != NULL ? def->name : NULL;
 }
 
 ft_op_class ft_opdef_class(const ft_opdef *def) {
-    return def->op_class;
+    return def != NULL ? def->op_class : 0;
 }
 
 const char *ft_opdef_spellings(const ft_opdef *def, ft_format format) {
+    if (def == NULL) return "";
     const char *const lists[FAMILIES] = {
         [ONNX] = def->onnx, [TFLITE] = def->tflite, [TF] = def->tf, [NCNN] = def->ncnn};
     const char *list = lists[family_of(format)];

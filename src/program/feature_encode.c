@@ -85,6 +85,7 @@ static float logarithm(double value, double max) {
 }
 
 void ft_program_device_features(const ft_program_sheet *sheet, float out[FT_PROGRAM_DEVICE_FEATURES]) {
+    if (sheet == NULL || out == NULL) return;
     const double kilo = 1024, mega = kilo * 1024, giga = mega * 1024;
     out[0] = 1;
     out[1] = (float)(sheet->clock_hz / 2e9);

@@ -14,6 +14,7 @@
 enum { MAX_PRINTED_BYTES = 16 * 1024 * 1024 };
 
 ft_status ft_program_log_open(const char *path, ft_program_log **log, ft_error *error) {
+    FT_REQUIRE(error, path, log);
     ft_program_log *made = calloc(1, sizeof *made);
     if (made == NULL) return FT_NOMEM(error);
     ft_status status = lines_open(path, &made->text, error);
@@ -147,6 +148,7 @@ static void describe(ft_program_log *log, ft_program_record *record) {
 
 /* In a file of printed programs, the lines between them are ignored, except comments, which may declare buffers. */
 ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error) {
+    FT_REQUIRE(error, log, record);
     *record = (ft_program_record){.seconds = NAN};
     log->has_record = log->is_printed = false;
     log->printed.length = 0;
@@ -176,6 +178,7 @@ ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft
 /* --- Graphs -------------------------------------------------------------------------------------------------- */
 
 ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error) {
+    FT_REQUIRE(error, log, graph, task);
     buf text = {0};
     workload w;
     if (!log->has_record) return ft_fail(error, FT_ERR_USAGE, "no record was read yet, or the log is at its end");

@@ -18,6 +18,7 @@ enum { PROGRAM_BYTES = 64 * 1024 * 1024 };
 /* --- Programs ------------------------------------------------------------------------------------------------ */
 
 ft_status ft_program_new(ft_program **program, ft_error *error) {
+    FT_REQUIRE(error, program);
     ft_program *made = calloc(1, sizeof *made);
     if (made == NULL) return FT_NOMEM(error);
     arena_init(&made->memory, PROGRAM_BYTES);
@@ -104,6 +105,7 @@ static ft_status parse_whole(ft_program *program, const ft_program_log *log, ft_
 }
 
 ft_status ft_program_lower(ft_program *program, const ft_program_log *log, ft_error *error) {
+    FT_REQUIRE(error, program, log);
     if (!log->has_record) return no_record(error);
     ft_status status =
         log->is_printed ? parse_whole(program, log, error) : program_lower_record(program, &log->record, error);
@@ -128,6 +130,7 @@ static ft_status lower_small(ft_program *program, const ft_program_log *log, uin
 }
 
 ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error) {
+    FT_REQUIRE(error, program, log);
     if (!log->has_record) return no_record(error);
     ft_status status =
         log->is_printed ? ft_fail(error, FT_ERR_UNSUPPORTED, "a printed program has no workload and cannot be shrunk")
@@ -136,10 +139,13 @@ ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log,
 }
 
 ft_status ft_program_parse(ft_program *program, const char *text, size_t size, size_t *used, ft_error *error) {
+    FT_REQUIRE(error, program, used);
+    if (size > 0) FT_REQUIRE(error, text);
     return parse_text(program, text, size, 1, used, error);
 }
 
 double ft_program_flops(const ft_program *program) {
+    if (program == NULL) return NAN;
     return program->has_nest && !program->is_printed ? workload_flops(&program->w) : NAN;
 }
 
@@ -152,6 +158,7 @@ static ft_status check_nest(ft_program *program, ft_error *error) {
 }
 
 ft_status ft_program_extract_features(ft_program *program, ft_program_features *extracted, ft_error *error) {
+    FT_REQUIRE(error, program, extracted);
     features f;
     FT_TRY(check_nest(program, error));
     FT_TRY(feature_extract(&program->n, &f));
@@ -165,10 +172,11 @@ ft_status ft_program_extract_features(ft_program *program, ft_program_features *
 }
 
 const char *ft_program_feature_name(uint32_t index, char text[32]) {
-    return feature_name(index, text);
+    return text != NULL ? feature_name(index, text) : NULL;
 }
 
 void ft_program_position_encoding(uint32_t position, float out[FT_PROGRAM_FEATURES]) {
+    if (out == NULL) return;
     feature_position(position, out);
 }
 
@@ -183,12 +191,14 @@ static ft_status write_out(buf *text, FILE *stream, ft_status status, ft_error *
 }
 
 ft_status ft_program_write(ft_program *program, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, program, stream);
     buf text = {0};
     FT_TRY(check_nest(program, error));
     return write_out(&text, stream, show_tir(&program->n, &text), error);
 }
 
 ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, program, stream);
     buf text = {0};
     FT_TRY(check_nest(program, error));
     return write_out(&text, stream, show_json(&program->n, &text), error);
@@ -199,6 +209,7 @@ static void write_numbers(buf *text, const float *numbers, uint32_t count) {
 }
 
 ft_status ft_program_write_feature_names(FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, stream);
     buf text = {0};
     buf_text(&text, "line,leaf,node");
     for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU_FEATURES; i++) {
@@ -210,6 +221,7 @@ ft_status ft_program_write_feature_names(FILE *stream, ft_error *error) {
 }
 
 ft_status ft_program_write_features(ft_program *program, uint64_t line, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, program, stream);
     ft_program_features extracted;
     buf text = {0};
     FT_TRY(ft_program_extract_features(program, &extracted, error));
@@ -235,6 +247,7 @@ static ft_status flush_c_file(ft_program_c_file *file, ft_status status, ft_erro
 }
 
 ft_status ft_program_c_file_begin(FILE *stream, ft_program_c_file **file, ft_error *error) {
+    FT_REQUIRE(error, stream, file);
     ft_program_c_file *made = calloc(1, sizeof *made);
     if (made == NULL) return FT_NOMEM(error);
     made->stream = stream;
@@ -244,6 +257,7 @@ ft_status ft_program_c_file_begin(FILE *stream, ft_program_c_file **file, ft_err
 }
 
 ft_status ft_program_c_file_add(ft_program_c_file *file, ft_program *program, const char *label, ft_error *error) {
+    FT_REQUIRE(error, file, program, label);
     FT_TRY(check_nest(program, error));
     if (program->is_printed)
         return ft_fail(error, FT_ERR_UNSUPPORTED,

@@ -112,6 +112,7 @@ static ft_status open_path(ft_source *source, ft_error *error) {
 }
 
 ft_status ft_source_open(const char *path, ft_source **source, ft_error *error) {
+    FT_REQUIRE(error, path, source);
     ft_source *s = calloc(1, sizeof *s);
     if (s == NULL || (s->path = strdup(path)) == NULL) {
         free(s);
@@ -126,6 +127,7 @@ ft_status ft_source_open(const char *path, ft_source **source, ft_error *error) 
 }
 
 ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
+    FT_REQUIRE(error, source, graph);
     assert(source->set != NULL || source->reader != NULL);
     if (source->set != NULL) return cg_next(source->set, graph, error);
     if (source->is_read) {
@@ -145,10 +147,12 @@ ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
 }
 
 uint64_t ft_source_count(const ft_source *source) {
+    if (source == NULL) return 0;
     return source->set != NULL ? cg_count(source->set) : 1;
 }
 
 ft_format ft_source_format(const ft_source *source) {
+    if (source == NULL) return 0;
     return source->set != NULL ? FT_FORMAT_CG : source->reader->format;
 }
 
@@ -161,6 +165,7 @@ void ft_source_close(ft_source *source) {
 }
 
 ft_status ft_graph_read(const char *path, ft_graph **graph, ft_error *error) {
+    FT_REQUIRE(error, path, graph);
     ft_source *source;
     FT_TRY(ft_source_open(path, &source, error));
     ft_graph *first = NULL;
@@ -173,6 +178,8 @@ ft_status ft_graph_read(const char *path, ft_graph **graph, ft_error *error) {
 }
 
 ft_status ft_graph_read_memory(const void *bytes, size_t size, const char *name, ft_graph **graph, ft_error *error) {
+    FT_REQUIRE(error, name, graph);
+    if (size > 0) FT_REQUIRE(error, bytes);
     input in;
     const reader *reader;
     FT_TRY(input_from_memory(bytes, size, name, FT_MAX_UNPACKED_BYTES, &in, error));

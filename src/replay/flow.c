@@ -91,14 +91,18 @@ ft_status flow_note(ft_flow *flow, ft_error *error, const char *format, ...) {
 /* --- Access -------------------------------------------------------------------------------------------------- */
 
 const char *ft_flow_name(const ft_flow *flow) {
-    return flow->name;
+    return flow != NULL ? flow->name : NULL;
 }
 
 const ft_flow_kernel *ft_flow_kernels(const ft_flow *flow, uint32_t *count) {
+    if (count == NULL) return NULL;
+    *count = 0;
+    if (flow == NULL) return NULL;
     *count = flow->count;
     return flow->kernels;
 }
 
 const char *ft_flow_note(const ft_flow *flow, uint32_t index) {
+    if (flow == NULL) return NULL;
     return index < flow->note_count ? flow->notes[index] : NULL;
 }

@@ -42,6 +42,7 @@ static ft_status flow_from_rules(const flow_source *source, const ft_rules *rule
 
 ft_status ft_flow_from_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
                              const ft_cost_options *options, ft_flow **flow, ft_error *error) {
+    FT_REQUIRE(error, model, rules, options, flow);
     flow_source source;
     FT_TRY(flow_source_open(ft_graph_name(model), model, binding, options, &source, error));
     ft_status status = flow_from_rules(&source, rules, NAN, flow, error);
@@ -76,6 +77,7 @@ static ft_status add_notes(ft_flow *flow, const ft_result *f, ft_error *error) {
 }
 
 ft_status ft_flow_from_result(const ft_model_results *entry, uint32_t index, ft_flow **flow, ft_error *error) {
+    FT_REQUIRE(error, entry, flow);
     const ft_result *f = &entry->results->items[index];
     ft_binding binding = entry->shapes != NULL ? *entry->shapes : (ft_binding){0};
     const ft_cost_options options = request_cost_options(&f->request);
@@ -112,6 +114,7 @@ static void derive_kernel(const flow_source *source, ft_flow *flow, uint32_t ind
 
 ft_status ft_flow_derive_training(ft_flow *flow, const ft_binding *binding, const ft_cost_options *options,
                                   ft_error *error) {
+    FT_REQUIRE(error, flow, options);
     flow_source source;
     if (flow->model == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: the work of its kernels is not known", flow->name);

@@ -113,6 +113,7 @@ ft_status flow_read_memory(const void *bytes, size_t size, const char *name, ft_
 }
 
 ft_status ft_flow_read(const char *path, ft_flow **flow, ft_error *error) {
+    FT_REQUIRE(error, path, flow);
     input in;
     FT_TRY(input_open(path, FT_MAX_UNPACKED_BYTES, &in, error));
     ft_status status = flow_read_memory(in.bytes, in.size, path, flow, error);

@@ -96,6 +96,7 @@ static ft_status flow_from_rows_with_operators(const flow_source *source, table_
 
 ft_status ft_flow_from_table(const ft_graph *model, const ft_binding *binding, const ft_times *times,
                              const ft_cost_options *options, ft_flow **flow, ft_error *error) {
+    FT_REQUIRE(error, model, times, options, flow);
     flow_source source;
     arena memory;
     table_parts p = {.times = times, .model = model};

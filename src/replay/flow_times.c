@@ -130,6 +130,7 @@ static ft_status note_unused(time_lookup *t, ft_error *error) {
 }
 
 ft_status ft_flow_set_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error) {
+    FT_REQUIRE(error, flow, times);
     time_lookup t = {.flow = flow, .times = times, .is_used = calloc((size_t)times->count + 1, sizeof *t.is_used)};
     if (t.is_used == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < flow->count; i++)

@@ -19,6 +19,7 @@ const char *ft_replay_phase_name(ft_replay_phase phase) {
 }
 
 bool ft_replay_phase_parse(const char *text, ft_replay_phase *phase) {
+    if (text == NULL || phase == NULL) return false;
 #define PHASE_PARSE(name, spelled)                                                                                     \
     if (strcmp(text, spelled) == 0) return *phase = (name), true;
     FT_REPLAY_PHASE_LIST(PHASE_PARSE)
@@ -35,6 +36,7 @@ const char *ft_order_name(ft_order order) {
 }
 
 bool ft_order_parse(const char *text, ft_order *order) {
+    if (text == NULL || order == NULL) return false;
 #define ORDER_PARSE(name, spelled)                                                                                     \
     if (strcmp(text, spelled) == 0) return *order = (name), true;
     FT_ORDER_LIST(ORDER_PARSE)
@@ -267,6 +269,7 @@ static ft_status keep_options(const ft_replay_options *options, arena *memory, f
 }
 
 ft_status ft_replay_run(const ft_flow *flow, const ft_replay_options *options, ft_replay *replay, ft_error *error) {
+    FT_REQUIRE(error, flow, options, replay);
     ft_replay out = {0};
     FT_TRY(check_options(flow, options, error));
     FT_TRY(check_flow(flow, error));

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "replay/report_values.h"
+#include "report/style.h"
 
 /* --- JSON: an array of one object per replay (docs/schema/replay.schema.json) ----------------------------------- */
 
@@ -192,6 +193,8 @@ static void write_csv(ft_replay_report *r, const ft_model_replays *entry) {
 
 ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_replay_report **report,
                                  ft_error *error) {
+    FT_REQUIRE(error, stream, style, report);
+    FT_TRY(style_check(&style->style, error));
     ft_replay_report *r = calloc(1, sizeof *r);
     if (r == NULL) return FT_NOMEM(error);
     r->style = *style;
@@ -201,6 +204,7 @@ ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_
 }
 
 ft_status ft_replay_report_add(ft_replay_report *report, const ft_model_replays *entry, ft_error *error) {
+    FT_REQUIRE(error, report, entry);
     switch (report->style.style.output) {
     case FT_TABLE:
         replay_table_model(report, entry);

@@ -209,6 +209,7 @@ static void draw_head(figure *f) {
 }
 
 ft_status ft_replay_plot(const char *path, const ft_model_replays *entry, ft_error *error) {
+    FT_REQUIRE(error, path, entry);
     if (entry->count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
     figure f = {.entry = entry, .replay = &entry->replays[entry->count - 1]};
     char label[AXIS_LABEL];

@@ -90,6 +90,7 @@ static void write_memory(trace *t, const ft_flow *flow, const ft_replay *replay)
 }
 
 ft_status ft_replay_trace(const char *path, const ft_model_replays *entry, uint32_t index, ft_error *error) {
+    FT_REQUIRE(error, path, entry);
     const ft_replay *replay = &entry->replays[index];
     event_list list;
     event_copy copy;

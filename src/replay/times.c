@@ -250,6 +250,8 @@ static ft_status read_csv(ft_times *t, const char *bytes, size_t size, ft_error 
 
 ft_status ft_times_read_memory(const void *bytes, size_t size, const char *name, bool is_strict, ft_times **times,
                                ft_error *error) {
+    FT_REQUIRE(error, name, times);
+    if (size > 0) FT_REQUIRE(error, bytes);
     const char *text = bytes;
     size_t first = 0;
     ft_times *t = calloc(1, sizeof *t);
@@ -272,6 +274,7 @@ ft_status ft_times_read_memory(const void *bytes, size_t size, const char *name,
 }
 
 ft_status ft_times_read(const char *path, bool is_strict, ft_times **times, ft_error *error) {
+    FT_REQUIRE(error, path, times);
     input in;
     FT_TRY(input_open(path, FT_MAX_UNPACKED_BYTES, &in, error));
     ft_status status = ft_times_read_memory(in.bytes, in.size, path, is_strict, times, error);
@@ -286,5 +289,5 @@ void ft_times_free(ft_times *times) {
 }
 
 bool ft_times_have_operators(const ft_times *times) {
-    return times->has_operators;
+    return times != NULL && times->has_operators;
 }

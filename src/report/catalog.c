@@ -9,6 +9,7 @@
 #include "foretell/predictor.h"
 #include "report/fields.h"
 #include "report/grid.h"
+#include "report/style.h"
 
 typedef struct catalog_column {
     const char *key;
@@ -136,6 +137,8 @@ static const char *format_cell(const catalog *c, uint32_t row, uint32_t column) 
 }
 
 ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error *error) {
+    FT_REQUIRE(error, stream, style);
+    FT_TRY(style_check(style, error));
     static const catalog_column columns[] = {
         {"name", "Format", false},
         {"text", "Description", false},
@@ -191,12 +194,15 @@ static const char *op_cell(const catalog *c, uint32_t row, uint32_t column) {
 }
 
 ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error) {
+    FT_REQUIRE(error, stream, style);
+    FT_TRY(style_check(style, error));
     static const catalog_column all[] = {
         {"name", "Operator", false}, {"class", "Class", false},          {"onnx", "ONNX", true},
         {"tflite", "TFLite", true},  {"tensorflow", "TensorFlow", true}, {"ncnn", "ncnn", true},
     };
     static const catalog_column one[] = {
         {"name", "Operator", false}, {"class", "Class", false}, {"spellings", "Spelled", true}};
+    if ((unsigned)format >= FT_FORMAT_COUNT) return FT_OUT_OF_RANGE(error, "operators: format", format, "ft_format");
     bool is_one = format != FT_FORMAT_UNKNOWN || style->output == FT_TABLE;
     buf scratch = {0};
     uint32_t count = 0;
@@ -222,6 +228,8 @@ static const char *runtime_cell(const catalog *c, uint32_t row, uint32_t column)
 }
 
 ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *error) {
+    FT_REQUIRE(error, stream, style);
+    FT_TRY(style_check(style, error));
     static const catalog_column columns[] = {{"name", "Runtime", false}, {"text", "Description", false}};
     return write_catalog(
         stream,
@@ -306,6 +314,8 @@ static ft_status families_json(FILE *stream, ft_error *error) {
 }
 
 ft_status ft_report_families(FILE *stream, const ft_style *style, ft_error *error) {
+    FT_REQUIRE(error, stream, style);
+    FT_TRY(style_check(style, error));
     static const catalog_column columns[] = {{"name", "Family", false}, {"text", "Description", false}};
     if (style->output == FT_JSON) return families_json(stream, error);
     return write_catalog(

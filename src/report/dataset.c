@@ -15,6 +15,7 @@
 #include "report/fields.h"
 #include "report/grid.h"
 #include "report/metric.h"
+#include "report/style.h"
 
 typedef struct entry {
     uint32_t device, family, metric;
@@ -282,6 +283,8 @@ static void write_csv(const overview *o, sink *out) {
 
 ft_status ft_report_dataset(FILE *stream, const ft_style *style, const char *name, const ft_dataset *data,
                             ft_error *error) {
+    FT_REQUIRE(error, stream, style, name, data);
+    FT_TRY(style_check(style, error));
     overview o = {.data = data, .name = name, .style = style};
     sink out = {.stream = stream};
     arena_init(&o.memory, UINT64_MAX);

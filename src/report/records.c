@@ -9,6 +9,7 @@
 #include "report/fields.h"
 #include "report/grid.h"
 #include "report/metric.h"
+#include "report/style.h"
 
 static const char *mode_name(ft_mode mode) {
     return mode == FT_TRAIN ? "train" : "infer";
@@ -244,6 +245,8 @@ static ft_status write_table(lister *l, ft_error *error) {
 
 ft_status ft_report_records(FILE *stream, const ft_style *style, const ft_dataset *data, const ft_record_filter *filter,
                             ft_error *error) {
+    FT_REQUIRE(error, stream, style, data);
+    FT_TRY(style_check(style, error));
     static const ft_record_filter all;
     lister l = {.data = data, .style = style, .filter = filter != NULL ? filter : &all, .out = {.stream = stream}};
     ft_status status = style->output == FT_TABLE ? write_table(&l, error) : write_rows(&l, NULL, NULL, error);
@@ -253,6 +256,8 @@ ft_status ft_report_records(FILE *stream, const ft_style *style, const ft_datase
 
 ft_status ft_report_record_costs(FILE *stream, const ft_style *style, const ft_dataset *data,
                                  const ft_record_filter *filter, ft_progress *progress, void *user, ft_error *error) {
+    FT_REQUIRE(error, stream, style, data);
+    FT_TRY(style_check(style, error));
     static const ft_record_filter all;
     lister l = {.data = data,
                 .style = style,

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/options.h"
+#include "graph/arguments.h"
+#include "report/style.h"
 #include "report/write.h"
 
 struct ft_report {
@@ -23,6 +26,7 @@ const char *ft_sort_name(ft_sort sort) {
 }
 
 bool ft_sort_parse(const char *text, ft_sort *sort) {
+    if (text == NULL || sort == NULL) return false;
     for (ft_sort s = FT_SORT_AUTO; s <= FT_SORT_COUNT; s++) {
         if (strcmp(text, ft_sort_name(s)) != 0) continue;
         *sort = s;
@@ -43,6 +47,7 @@ const char *ft_output_name(ft_output output) {
 }
 
 bool ft_output_parse(const char *text, ft_output *output) {
+    if (text == NULL || output == NULL) return false;
     for (ft_output o = FT_TABLE; o <= FT_CSV; o++) {
         if (strcmp(text, ft_output_name(o)) != 0) continue;
         *output = o;
@@ -51,11 +56,26 @@ bool ft_output_parse(const char *text, ft_output *output) {
     return false;
 }
 
+ft_status style_check(const ft_style *style, ft_error *error) {
+    return (unsigned)style->output <= FT_CSV ? FT_OK
+                                             : FT_OUT_OF_RANGE(error, "style: output", style->output, "ft_output");
+}
+
+static ft_status check_options(const ft_inspect_options *options, ft_error *error) {
+    FT_TRY(style_check(&options->style, error));
+    FT_TRY(cost_options_check(&options->cost, error));
+    FT_TRY(binding_check(&options->binding, error));
+    bool is_known = (unsigned)options->sort <= FT_SORT_COUNT;
+    return is_known ? FT_OK : FT_OUT_OF_RANGE(error, "inspect options: sort", options->sort, "ft_sort");
+}
+
 ft_style ft_style_default(void) {
     return (ft_style){.output = FT_TABLE, .width = 80};
 }
 
 ft_status ft_report_begin(FILE *stream, const ft_inspect_options *options, ft_report **report, ft_error *error) {
+    FT_REQUIRE(error, stream, options, report);
+    FT_TRY(check_options(options, error));
     if (options->style.output == FT_CSV && options->has_nodes && options->rules != NULL)
         return ft_fail(error, FT_ERR_USAGE, "a CSV holds one kind of row: ask for nodes or for kernels, not for both");
     ft_report *r = calloc(1, sizeof *r);
@@ -70,6 +90,7 @@ ft_status ft_report_begin(FILE *stream, const ft_inspect_options *options, ft_re
 }
 
 void ft_report_bind(ft_report *report, const ft_binding *binding) {
+    if (report == NULL || binding == NULL) return;
     report->options.binding = *binding;
 }
 
@@ -91,6 +112,7 @@ static ft_status add_facts(ft_report *report, const facts *f, ft_error *error) {
 }
 
 ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error) {
+    FT_REQUIRE(error, report, file, graph);
     facts f;
     FT_TRY(facts_gather(file, graph, &report->options, &f, error));
     ft_status status = add_facts(report, &f, error);
@@ -106,6 +128,8 @@ struct ft_inspection {
 
 ft_status ft_inspect(const ft_inspect_options *options, const char *file, const ft_graph *graph,
                      ft_inspection **inspection, ft_error *error) {
+    FT_REQUIRE(error, options, file, graph, inspection);
+    FT_TRY(check_options(options, error));
     ft_inspection *made = calloc(1, sizeof *made);
     if (made == NULL) return FT_NOMEM(error);
     ft_status status = facts_gather(file, graph, options, &made->facts, error);
@@ -123,6 +147,7 @@ void ft_inspection_free(ft_inspection *inspection) {
 }
 
 ft_status ft_report_add(ft_report *report, const ft_inspection *inspection, ft_error *error) {
+    FT_REQUIRE(error, report, inspection);
     return add_facts(report, &inspection->facts, error);
 }
 

@@ -381,6 +381,7 @@ static ft_status run(job *j, const ft_predictor *chain, const char *path) {
 
 ft_status ft_adapt(const ft_predictor *from, const ft_dataset *data, const ft_adapt_options *options, const char *path,
                    ft_adaptation *adaptation, ft_error *error) {
+    FT_REQUIRE(error, from, data, options, path, adaptation);
     const ft_predictor *chosen = options->metric != NULL ? ft_predictor_find(from, options->metric) : from;
     *adaptation = (ft_adaptation){0};
     if (chosen == NULL)

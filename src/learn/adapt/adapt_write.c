@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/error.h"
 #include "foretell/adapt.h"
 #include "learn/evaluate/evaluation.h"
 #include "report/grid.h"
+#include "report/style.h"
 #include "report/units.h"
 
 enum { SCHEMA_VERSION = 1, INDENT = 2 };
@@ -172,6 +174,8 @@ static void write_csv(sink *out, const ft_adaptation *a) {
 
 ft_status ft_adaptation_write(const ft_adaptation *adaptation, const char *title, const ft_style *style, FILE *stream,
                               ft_error *error) {
+    FT_REQUIRE(error, adaptation, title, style, stream);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     switch (style->output) {
     case FT_TABLE:

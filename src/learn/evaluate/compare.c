@@ -11,6 +11,7 @@
 #include "learn/evaluate/evaluation.h"
 #include "learn/score/intervals.h"
 #include "learn/score/metrics.h"
+#include "report/style.h"
 
 typedef struct compare_job {
     const ft_compared_predictor *predictors;
@@ -222,6 +223,9 @@ static ft_status compare_all(compare_job *c, ft_error *error) {
 
 ft_status ft_compare_write(const ft_compared_predictor *predictors, uint32_t count, bool has_families, uint64_t seed,
                            const ft_style *style, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, style, stream);
+    if (count > 0) FT_REQUIRE(error, predictors);
+    FT_TRY(style_check(style, error));
     FT_TRY(check_predictors(predictors, count, error));
     const ft_evaluation *first = predictors[0].evaluation;
     char view[PART_TEXT];

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "learn/score/metrics.h"
+#include "report/style.h"
 
 enum { METRICS_MAX_BYTES = 1 << 26 };
 
@@ -168,6 +169,9 @@ ft_status run_results_compare(const char *const *names, json_t *const *results, 
 
 ft_status ft_compare_runs(const char *const *folders, uint32_t count, bool has_families, const ft_style *style,
                           FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, style, stream);
+    if (count > 0) FT_REQUIRE(error, folders);
+    FT_TRY(style_check(style, error));
     if (count == 0) return ft_fail(error, FT_ERR_USAGE, "no runs to compare");
     json_t **results = calloc(count, sizeof(json_t *));
     if (results == NULL) return FT_NOMEM(error);

@@ -203,6 +203,7 @@ static ft_status evaluate_all(const ft_predictor *first, const ft_dataset *data,
 
 ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                       ft_evaluation *evaluation, ft_error *error) {
+    FT_REQUIRE(error, predictor, data, options, evaluation);
     uint32_t metric_count = 0;
     for (const ft_predictor *p = predictor; p != NULL; p = ft_predictor_next(p)) metric_count++;
     ft_evaluation made = {0};

@@ -334,6 +334,7 @@ static void draw_column(const column *c, double top) {
 }
 
 ft_status ft_evaluation_plot(const ft_evaluation *evaluation, const char *title, const char *path, ft_error *error) {
+    FT_REQUIRE(error, evaluation, title, path);
     figure f;
     double height = FIGURE_PANEL + 2 * (FIGURE_ROW_GAP + FIGURE_LOW_PANEL);
     ft_status status = figure_open(&f, evaluation, path, error);

@@ -8,6 +8,7 @@
 #include "learn/evaluate/evaluation.h"
 #include "learn/score/score_table.h"
 #include "report/metric.h"
+#include "report/style.h"
 #include "report/units.h"
 
 enum { INDENT = 2, FOOT = 2 };
@@ -212,6 +213,8 @@ static void write_table(sink *out, const ft_evaluation *e, const char *title, ui
 
 ft_status ft_evaluation_write(const ft_evaluation *evaluation, const char *title, uint32_t worst, const ft_style *style,
                               FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, evaluation, title, style, stream);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     switch (style->output) {
     case FT_TABLE:

@@ -142,6 +142,7 @@ static ft_status fill_folder(const extrapolation *x, const char *title, const ch
 ft_status ft_extrapolation_plot(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluation *evaluation,
                                 const ft_extrapolation_options *options, const char *title, const char *folder,
                                 ft_error *error) {
+    FT_REQUIRE(error, predictor, data, evaluation, options, title, folder);
     if (evaluation->case_count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: no records to plot", folder);
     const fit_context context = {.user = (void *)(uintptr_t)options, .progress = show_progress};
     const fit_context *reported = options->progress != NULL ? &context : NULL;

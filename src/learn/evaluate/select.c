@@ -354,5 +354,6 @@ ft_status training_split(const ft_predictor *predictor, const ft_dataset *data, 
 
 ft_status ft_predictor_split(const ft_predictor *predictor, const ft_dataset *data, ft_split *split, bool *is_found,
                              ft_error *error) {
+    FT_REQUIRE(error, predictor, data, split, is_found);
     return training_split(predictor, data, true, split, is_found, error);
 }

@@ -102,6 +102,7 @@ static ft_status run(job *j, const ft_predictor *predictor) {
 
 ft_status ft_sample_make(const ft_predictor *predictor, const ft_dataset *pool, const ft_sample_options *options,
                          ft_sample *sample, ft_error *error) {
+    FT_REQUIRE(error, predictor, pool, options, sample);
     arena *memory = malloc(sizeof *memory);
     ft_sample made = {0};
     *sample = made;

@@ -3,10 +3,12 @@
 #include <stdio.h>
 
 #include "base/csv.h"
+#include "base/error.h"
 #include "base/json_writer.h"
 #include "foretell/adapt.h"
 #include "report/grid.h"
 #include "report/sink.h"
+#include "report/style.h"
 #include "report/units.h"
 
 enum { SCHEMA_VERSION = 1, INDENT = 2 };
@@ -100,6 +102,8 @@ static void write_csv(sink *out, const ft_sample *s) {
 }
 
 ft_status ft_sample_write(const ft_sample *sample, const ft_style *style, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, sample, style, stream);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     switch (style->output) {
     case FT_TABLE:

@@ -230,6 +230,7 @@ void ft_ablation_free(ft_ablation *ablation) {
 
 ft_status ft_ablate(const ft_dataset *data, const char *folder, const ft_ablate_options *options, ft_ablation *ablation,
                     ft_error *error) {
+    FT_REQUIRE(error, data, folder, options, ablation);
     ablater a = {.options = options, .error = error, .trials = {.lock = PTHREAD_MUTEX_INITIALIZER}};
     *ablation = (ft_ablation){0};
     ft_status status = prepare(&a, data, folder);

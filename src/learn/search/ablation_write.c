@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "learn/search/trials.h"
 #include "report/grid.h"
+#include "report/style.h"
 
 enum { SCHEMA_VERSION = 1 };
 
@@ -119,6 +120,8 @@ static void write_table(sink *out, const ft_ablation *a, const ft_style *style) 
 }
 
 ft_status ft_ablation_write(const ft_ablation *ablation, const ft_style *style, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, ablation, style, stream);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     switch (style->output) {
     case FT_TABLE:

@@ -351,6 +351,7 @@ static ft_status open_search(tuner *t) {
 
 ft_status ft_tune(const ft_dataset *data, const char *folder, const ft_tune_options *options, ft_tuning *tuning,
                   ft_error *error) {
+    FT_REQUIRE(error, data, folder, options, tuning);
     tuner t = {.options = options, .error = error, .trials = {.lock = PTHREAD_MUTEX_INITIALIZER}};
     *tuning = (ft_tuning){0};
     ft_status status = prepare(&t, data, folder);

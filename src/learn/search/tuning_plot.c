@@ -199,6 +199,7 @@ static ft_status draw_figure(figure *f, const char *path, ft_error *error) {
 }
 
 ft_status ft_tuning_plot(const ft_tuning *tuning, const char *path, ft_error *error) {
+    FT_REQUIRE(error, tuning, path);
     if (tuning->best == FT_NONE) return ft_fail(error, FT_ERR_USAGE, "%s: every trial failed: nothing to plot", path);
     figure f = {.tuning = tuning};
     f.points = calloc((size_t)tuning->count * HALVING_MAX_RUNGS + 2, sizeof *f.points);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "learn/search/trials.h"
 #include "report/grid.h"
+#include "report/style.h"
 
 enum { SCHEMA_VERSION = 1, FIRST_COLUMNS = 3, SHOWN_DIGITS = 4, VALUE_TEXT = 160 };
 
@@ -211,6 +212,8 @@ static void write_table(sink *out, const ft_tuning *t, const uint32_t *order, ui
 }
 
 ft_status ft_tuning_write(const ft_tuning *tuning, uint32_t top, const ft_style *style, FILE *stream, ft_error *error) {
+    FT_REQUIRE(error, tuning, style, stream);
+    FT_TRY(style_check(style, error));
     sink out = {.stream = stream};
     uint32_t *order = rank(tuning);
     if (order == NULL) return FT_NOMEM(error);

@@ -216,5 +216,6 @@ ft_status train_check(const ft_dataset *data, const ft_train_options *options, f
 
 ft_status ft_train(const ft_dataset *data, const char *run_folder, const ft_train_options *options,
                    ft_evaluation *tested, ft_error *error) {
+    FT_REQUIRE(error, data, run_folder, options);
     return train_run(data, run_folder, options, CHECKPOINT_INTERVAL_S, tested, error);
 }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/options.h"
 #include "foretell/device.h"
+#include "graph/arguments.h"
 #include "predictor/core/predictor.h"
 
 /* Memory that a result points into. */
@@ -83,7 +85,20 @@ static ft_status fill(const ft_predictor *first, const ft_request *request, resu
     return FT_OK;
 }
 
+ft_status request_check(const ft_request *request, ft_error *error) {
+    FT_TRY(mode_check(request->mode, "request: mode", error));
+    FT_TRY(dtype_check(request->dtype, "request: dtype", error));
+    FT_TRY(optimizer_check(request->optimizer, "request: optimizer", error));
+    if (request->batch >= 0 && request->batch <= FT_MAX_DIM) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE, "a batch of %lld is not possible; use 1 to %lld", (long long)request->batch,
+                   (long long)FT_MAX_DIM);
+}
+
 static ft_status begin(const ft_graph *bound, const ft_request *request, ft_result *result, ft_error *error) {
+    *result = (ft_result){0};
+    FT_REQUIRE(error, bound);
+    FT_TRY(request_check(request, error));
+    FT_TRY(graph_check_bound(bound, "predictors need", error));
     result_owner *owner = calloc(1, sizeof *owner);
     *result = (ft_result){.request = *request, .owner = owner};
     if (owner == NULL) return FT_NOMEM(error);
@@ -101,6 +116,7 @@ static ft_status finish(const ft_predictor *predictor, const ft_request *request
 
 ft_status ft_predictor_predict(const ft_predictor *predictor, const ft_graph *bound, const ft_request *request,
                                ft_result *result, ft_error *error) {
+    FT_REQUIRE(error, predictor, bound, request, result);
     ft_result made;
     FT_TRY(begin(bound, request, &made, error));
     FT_TRY(finish(predictor, request, &made, error));
@@ -128,6 +144,9 @@ static void precompute(const ft_predictor *predictor, const ft_request *request,
 
 ft_status ft_predictor_predict_many(const ft_predictor *predictor, const ft_graph *const *bound, uint32_t count,
                                     const ft_request *request, ft_result *results, ft_error *errors) {
+    ft_error *error = count > 0 ? errors : NULL;
+    FT_REQUIRE(error, predictor, request);
+    if (count > 0) FT_REQUIRE(error, bound, results, errors);
     ft_status first = FT_OK;
     for (uint32_t i = 0; i < count; i++) errors[i].status = begin(bound[i], request, &results[i], &errors[i]);
     precompute(predictor, request, results, count);
@@ -151,17 +170,18 @@ void ft_result_free(ft_result *result) {
 }
 
 const ft_metric_result *ft_result_metric(const ft_result *result, const char *metric) {
+    if (result == NULL || metric == NULL) return NULL;
     for (uint32_t i = 0; i < result->metric_count; i++)
         if (strcmp(result->metrics[i].metric, metric) == 0) return &result->metrics[i];
     return NULL;
 }
 
 const ft_metric_result *ft_result_time(const ft_result *result) {
-    return ft_result_metric(result, "time_us");
+    return result != NULL ? ft_result_metric(result, "time_us") : NULL;
 }
 
 const ft_metric_result *ft_result_memory(const ft_result *result) {
-    return ft_result_metric(result, "peak_bytes");
+    return result != NULL ? ft_result_metric(result, "peak_bytes") : NULL;
 }
 
 void metric_result_set_provenance(ft_metric_result *m, ft_provenance provenance, double coverage_ratio) {

@@ -46,31 +46,33 @@ const char *ft_provenance_name(ft_provenance provenance) {
 }
 
 const ft_predictor *ft_predictor_next(const ft_predictor *predictor) {
-    return predictor->next;
+    return predictor != NULL ? predictor->next : NULL;
 }
 
 const ft_predictor *ft_predictor_find(const ft_predictor *predictor, const char *metric) {
+    if (predictor == NULL || metric == NULL) return NULL;
     while (predictor != NULL && strcmp(predictor_metric_of(predictor)->name, metric) != 0) predictor = predictor->next;
     return predictor;
 }
 
 const char *ft_predictor_metric(const ft_predictor *predictor) {
-    return predictor_metric_of(predictor)->name;
+    return predictor != NULL ? predictor_metric_of(predictor)->name : NULL;
 }
 
 const char *ft_predictor_family(const ft_predictor *predictor) {
-    return predictor->about.family->name;
+    return predictor != NULL ? predictor->about.family->name : NULL;
 }
 
 const char *ft_predictor_header(const ft_predictor *predictor) {
-    return predictor->file.text;
+    return predictor != NULL ? predictor->file.text : NULL;
 }
 
 uint32_t ft_predictor_device_count(const ft_predictor *predictor) {
-    return predictor->about.device_count;
+    return predictor != NULL ? predictor->about.device_count : 0;
 }
 
 const char *ft_predictor_device(const ft_predictor *predictor, uint32_t index) {
+    if (predictor == NULL) return NULL;
     return index < predictor->about.device_count ? predictor->about.devices[index] : NULL;
 }
 
@@ -137,10 +139,11 @@ bool predictor_reads_sheets(const ft_predictor *predictor) {
 }
 
 bool ft_predictor_reads_sheets(const ft_predictor *predictor) {
-    return predictor_reads_sheets(predictor);
+    return predictor != NULL && predictor_reads_sheets(predictor);
 }
 
 bool ft_predictor_knows(const ft_predictor *predictor, const char *device) {
+    if (predictor == NULL || device == NULL) return false;
     return predictor_supports_device(predictor, device);
 }
 

@@ -88,6 +88,9 @@ uint32_t metadata_find_metric(const metadata *m, const char *name);
 
 /* --- Open predictors (predictor_open.c, predictor.c) --------------------------------------------------------- */
 
+/* FT_ERR_USAGE when a request has a mode, type, optimiser or batch that there is not (predict.c). */
+ft_status request_check(const ft_request *request, ft_error *error);
+
 /* The predictors of a file are a chain; the first owns its bytes. A model of several metrics has a link for each of
  * them, of which the first owns the model. */
 struct ft_predictor {

@@ -183,6 +183,8 @@ static ft_status open_bytes(input *in, const char *name, ft_predictor **predicto
 
 ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *name, ft_predictor **predictor,
                                    ft_error *error) {
+    FT_REQUIRE(error, name, predictor);
+    if (size > 0) FT_REQUIRE(error, bytes);
     uint8_t *copy = malloc(size > 0 ? size : 1);
     if (copy == NULL) return FT_NOMEM(error);
     if (size > 0) memcpy(copy, bytes, size);
@@ -204,6 +206,7 @@ static ft_status check_path(const char *path, ft_error *error) {
 }
 
 ft_status ft_predictor_open(const char *path, ft_predictor **predictor, ft_error *error) {
+    FT_REQUIRE(error, path, predictor);
     input in;
     FT_TRY(check_path(path, error));
     FT_TRY(input_open(path, PREDICTOR_FILE_MAX_BYTES, &in, error));
@@ -246,6 +249,8 @@ static ft_status add_file(const char *path, buf *bytes, ft_error *error) {
 }
 
 ft_status ft_predictor_bundle(const char *const *paths, uint32_t count, const char *path, ft_error *error) {
+    FT_REQUIRE(error, path);
+    if (count > 0) FT_REQUIRE(error, paths);
     buf bytes = {0};
     ft_predictor *together = NULL;
     ft_status status = count > 0 ? FT_OK : ft_fail(error, FT_ERR_USAGE, "no predictor files to bundle");

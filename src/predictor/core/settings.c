@@ -146,6 +146,7 @@ uint32_t settings_of(const family *f, ft_setting *settings, uint32_t room) {
 }
 
 uint32_t ft_family_settings(uint32_t index, ft_setting *settings, uint32_t room) {
+    if (settings == NULL) room = 0;
     return index < family_total ? settings_of(families[index], settings, room) : 0;
 }
 
