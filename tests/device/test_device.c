@@ -93,10 +93,59 @@ static void names_of_drivers_are_matched(void **state) {
     assert_string_equal(ft_device_match("Adreno (TM) 640"), "adreno-640");
     assert_string_equal(ft_device_match("Intel(R) Core(TM) i9-10940X CPU @ 3.30GHz"), "i9-10940x");
     assert_string_equal(ft_device_match("12th Gen Intel(R) Core(TM) i7-12700H"), "i7-12700h");
+    static const struct {
+        const char *driver, *name;
+    } cards[] = {{"Tesla T4", "t4"},
+                 {"Tesla P100-PCIE-16GB", "p100-pcie"},
+                 {"Tesla V100-SXM2-16GB", "v100-sxm2-16gb"},
+                 {"Tesla V100-PCIE-16GB", "v100-pcie"},
+                 {"Tesla M40", "m40"},
+                 {"NVIDIA TITAN Xp", "titan-xp"},
+                 {"NVIDIA TITAN X (Pascal)", "titan-x-pascal"},
+                 {"NVIDIA GeForce GTX TITAN X", "titan-x"},
+                 {"NVIDIA TITAN V", "titan-v"},
+                 {"NVIDIA TITAN RTX", "titan-rtx"},
+                 {"Quadro RTX 6000", "quadro-rtx-6000"},
+                 {"NVIDIA GeForce GTX 1080 Ti", "gtx-1080-ti"},
+                 {"NVIDIA GeForce RTX 2080 Ti", "rtx-2080-ti"},
+                 {"NVIDIA GeForce RTX 3080", "rtx-3080"},
+                 {"NVIDIA GeForce RTX 3060", "rtx-3060"},
+                 {"NVIDIA GeForce RTX 4070 Ti SUPER", "rtx-4070-ti-super"},
+                 {"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
+                 {"NVIDIA A100-SXM4-80GB", "a100-80gb"},
+                 {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+                 {"NVIDIA A800-SXM4-80GB", "a800-80gb"},
+                 {"NVIDIA A10G", "a10g"},
+                 {"NVIDIA RTX A6000", "rtx-a6000"},
+                 {"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"},
+                 {"NVIDIA L40S", "l40s"},
+                 {"NVIDIA L20", "l20"},
+                 {"NVIDIA H100 PCIe", "h100-pcie"},
+                 {"NVIDIA H100 NVL", "h100-nvl"},
+                 {"NVIDIA H200", "h200"},
+                 {"NVIDIA H20", "h20"},
+                 {"NVIDIA H800", "h800"},
+                 {"NVIDIA GH200 480GB", "gh200"},
+                 {"NVIDIA B200", "b200"},
+                 {"NVIDIA GB200", "gb200"},
+                 {"NVIDIA B300 SXM6 AC", "b300"},
+                 {"NVIDIA GB300", "gb300"},
+                 {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000-workstation"},
+                 {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server"},
+                 {"AMD Instinct MI300X", "mi300x"},
+                 {"AMD Instinct MI210", "mi210"},
+                 {"AMD Instinct MI250X", "mi250x"},
+                 {"AMD Radeon Vega Frontier Edition", "vega-fe"},
+                 {"Intel(R) Data Center GPU Max 1550", "max-1550"},
+                 {"Intel(R) Arc(TM) Pro B60 Graphics", "arc-b60"},
+                 {"Jetson AGX Orin", "jetson-agx-orin"},
+                 {"NVIDIA Jetson Orin NX", "jetson-orin-nx"}};
+    for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++) {
+        const char *found = ft_device_match(cards[i].driver);
+        if (found == NULL || strcmp(found, cards[i].name) != 0) fail_msg("%s: %s", cards[i].driver, cards[i].name);
+    }
     /* Cards that are not bundled. */
     assert_null(ft_device_match("NVIDIA GeForce RTX 4090 Laptop GPU"));
-    assert_null(ft_device_match("NVIDIA A100-SXM4-80GB"));
-    assert_null(ft_device_match("Tesla V100-SXM2-16GB"));
     assert_null(ft_device_match("NVIDIA"));
     assert_null(ft_device_match(""));
     assert_null(ft_device_match("1234567890123456789012345678901234567890123456789012345678901234567890"));
@@ -266,8 +315,8 @@ static void misspelt_names_find_their_device(void **state) {
 /* Names that are like none of these find none. */
 static void unlike_names_find_none(void **state) {
     (void)state;
-    static const char *const names[] = {"jetson", "jetson-orin", "tpu-v4", "iphone", "my-gpu", "gpu",   "cpu",
-                                        "board",  "snapdragon",  "epyc",   "xeon",   "z",      "gaudi", "raspberry-pi"};
+    static const char *const names[] = {"tpu-v4",     "iphone", "my-gpu", "gpu", "cpu",         "board",
+                                        "snapdragon", "epyc",   "xeon",   "z",   "raspberry-pi"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ft_error error;
         refuse(names[i], &error);
