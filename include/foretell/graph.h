@@ -161,7 +161,9 @@ typedef struct ft_op {
     X(TFJS, tfjs, "TensorFlow.js graph model: model.json, with its weight files beside it", ".json",                   \
       "an object with \"modelTopology\"")                                                                              \
     X(EXECUTOR, executor, "graph of TVM's graph executor (JSON)", ".json", "an object with \"nodes\" and \"heads\"")   \
-    X(NCNN, ncnn, "ncnn network: .param text; its weights are not read", ".param", "the first line, 7767517")
+    X(NCNN, ncnn, "ncnn network: .param text; its weights are not read", ".param", "the first line, 7767517")          \
+    X(HUGGINGFACE, huggingface, "language model as HuggingFace configures it: config.json, or the folder with it",     \
+      ".json", "an object with \"model_type\" or \"architectures\"")
 
 typedef enum ft_format {
     FT_FORMAT_UNKNOWN,

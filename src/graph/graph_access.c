@@ -178,7 +178,7 @@ const int64_t *op_attr_ints(const ft_op *op, const char *name, uint32_t *count) 
 
 name_kind tensor_name_kind(const ft_graph *graph, const ft_tensor *tensor) {
     const char *name = tensor->name;
-    if (graph->format != FT_FORMAT_ONNX) return NAME_PLAIN;
+    if (!graph_follows_onnx(graph)) return NAME_PLAIN;
     if (name[0] == '/') return strncmp(strrchr(name, '/'), "/Constant", 9) == 0 ? NAME_LITERAL : NAME_COMPUTED;
     return strchr(name, '.') != NULL && strstr(name, "::") == NULL ? NAME_MEMBER : NAME_PLAIN;
 }

@@ -15,7 +15,7 @@ ft_status shape_reshape(infer *in) {
     if (!input_ints(in, 1, &shape, &rank) && (input_at(in, 1) != NULL || !ints_of(in, "shape", 1, &shape, &rank)))
         return FT_OK;
     if (rank > FT_MAX_RANK) return shape_set(in, 0, x->dtype, shape, FT_MAX_RANK + 1);
-    bool keeps_zero = in->graph->format == FT_FORMAT_ONNX && op_attr_int(in->op, "allowzero", 0) == 0;
+    bool keeps_zero = graph_follows_onnx(in->graph) && op_attr_int(in->op, "allowzero", 0) == 0;
     int64_t inferred = -1, elems = shape_elems(x->dims, x->rank);
     for (int64_t i = 0; i < rank; i++) {
         dims[i] = shape[i];

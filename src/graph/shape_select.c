@@ -84,7 +84,7 @@ ft_status shape_non_zero(infer *in) {
     const ft_tensor *x = input_known(in, 0);
     if (x == NULL) return FT_OK;
     int64_t elems = shape_elems(x->dims, x->rank), rank = x->rank > 0 ? x->rank : 1;
-    bool is_onnx = in->graph->format == FT_FORMAT_ONNX;
+    bool is_onnx = graph_follows_onnx(in->graph);
     int64_t dims[2] = {is_onnx ? rank : elems, is_onnx ? elems : rank};
     return shape_set(in, 0, FT_INT64, dims, 2);
 }

@@ -2,7 +2,8 @@
  *
  * To add a format: write its reader (read.h) and append a line to FT_FORMAT_LIST (foretell/graph.h);
  * docs/recipes/format.md shows how. Most files hold one graph; the CG tables, which are many graphs in three files,
- * have an interface of their own (cg.h). The folder of a SavedModel stands for the file in it. */
+ * have an interface of their own (cg.h). The folder of a SavedModel or of a HuggingFace model stands for the file in
+ * it. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,17 +84,16 @@ static ft_status find_reader(input *in, const char *name, const reader **found, 
     return unknown_format(in->bytes, in->size, name, error);
 }
 
-/* A folder with a SavedModel of TensorFlow is read like the file in it. */
-static ft_status enter_saved_model(ft_source *source, ft_error *error) {
-    static const char name[] = "/saved_model.pb";
+/* Replaces the path of a folder by that of a file in it, when there is one. */
+static ft_status enter_folder(ft_source *source, const char *name, ft_error *error) {
     struct stat info;
-    size_t length = strlen(source->path);
+    size_t length = strlen(source->path), name_size = strlen(name) + 1;
     if (stat(source->path, &info) != 0 || !S_ISDIR(info.st_mode)) return FT_OK;
     while (length > 1 && source->path[length - 1] == '/') length--;
-    char *file = malloc(length + sizeof name);
+    char *file = malloc(length + name_size);
     if (file == NULL) return FT_NOMEM(error);
     memcpy(file, source->path, length);
-    memcpy(file + length, name, sizeof name);
+    memcpy(file + length, name, name_size);
     bool is_model = stat(file, &info) == 0 && S_ISREG(info.st_mode);
     if (is_model) {
         free(source->path);
@@ -106,7 +106,8 @@ static ft_status enter_saved_model(ft_source *source, ft_error *error) {
 
 static ft_status open_path(ft_source *source, ft_error *error) {
     if (cg_matches_path(source->path)) return cg_open(source->path, &source->set, error);
-    FT_TRY(enter_saved_model(source, error));
+    FT_TRY(enter_folder(source, "/saved_model.pb", error));
+    FT_TRY(enter_folder(source, "/config.json", error));
     FT_TRY(input_open_stream(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, &source->is_stream, error));
     return find_reader(&source->bytes, source->path, &source->reader, error);
 }

@@ -1,0 +1,167 @@
+/* language_graph.c - the graph of a language model: inputs, embedding, layers, head; and the check of its sizes. */
+#include "read/language/language_graph.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "read/language/language_build.h"
+
+/* --- Layers ------------------------------------------------------------------------------------------------------ */
+
+typedef uint32_t (*sublayer)(language_builder *b, const language_layer *layer, uint32_t x);
+
+/* x and what a sub-layer adds to it. */
+static uint32_t add_sublayer(language_builder *b, const language_layer *layer, sublayer run, const char *const paths[2],
+                             uint32_t x) {
+    const language_model *m = b->model;
+    uint32_t y = x;
+    if (m->norm_place == PLACE_BEFORE || m->norm_place == PLACE_AROUND) y = language_norm_of(b, paths[0], x, m->hidden);
+    y = run(b, layer, y);
+    if (m->norm_place == PLACE_AROUND || m->norm_place == PLACE_OUTPUT) y = language_norm_of(b, paths[1], y, m->hidden);
+    y = language_binary(b, "Add", paths[1], x, y);
+    return m->norm_place == PLACE_AFTER ? language_norm_of(b, paths[0], y, m->hidden) : y;
+}
+
+static uint32_t mix(language_builder *b, const language_layer *layer, uint32_t x) {
+    return language_attention(b, layer, x);
+}
+
+static uint32_t add_parallel(language_builder *b, const language_layer *layer, uint32_t x) {
+    int64_t hidden = b->model->hidden;
+    uint32_t first = language_norm_of(b, "input_layernorm", x, hidden);
+    uint32_t second = b->model->has_one_norm ? first : language_norm_of(b, "post_attention_layernorm", x, hidden);
+    uint32_t y = language_binary(b, "Add", "sum", mix(b, layer, first), language_mlp_of(b, layer, second));
+    return language_binary(b, "Add", "residual", x, y);
+}
+
+static uint32_t add_layer(language_builder *b, const language_layer *layer, uint32_t x) {
+    static const char *const mixer_paths[2] = {"input_layernorm", "post_attention_layernorm"};
+    static const char *const mlp_paths[2] = {"pre_feedforward_layernorm", "post_feedforward_layernorm"};
+    if (b->model->is_parallel && layer->mixer != MIXER_NONE && layer->mlp != MLP_NONE) return add_parallel(b, layer, x);
+    if (layer->mixer != MIXER_NONE) x = add_sublayer(b, layer, mix, mixer_paths, x);
+    if (layer->mlp != MLP_NONE) x = add_sublayer(b, layer, language_mlp_of, mlp_paths, x);
+    return x;
+}
+
+/* --- Embedding and head ------------------------------------------------------------------------------------------ */
+
+static uint32_t add_positions(language_builder *b, uint32_t x) {
+    const language_model *m = b->model;
+    if (m->position != POSITION_LEARNED) return x;
+    uint32_t rows = language_input(b, "position_ids", FT_INT64, (const int64_t[]){b->batch, b->sequence}, 2);
+    uint32_t table =
+        language_weight(b, "embed_positions", "weight", m->dtype, (const int64_t[3]){m->position_rows, m->hidden});
+    uint32_t y = language_binary(b, "Gather", "embed_positions", table, rows);
+    return language_binary(b, "Add", "embed_positions", x, y);
+}
+
+/* The table of words, whose rows may be packed; *table is for a head that is tied to it. */
+static uint32_t look_up(language_builder *b, uint32_t words, int64_t width, uint32_t *table) {
+    static const char path[] = "embed_tokens";
+    const language_model *m = b->model;
+    const language_format *f = &m->formats[MODULE_EMBEDDING];
+    if (f->bits == 0) {
+        *table = language_weight(b, path, "weight", m->dtype, (const int64_t[3]){m->vocabulary, width});
+        return language_binary(b, "Gather", path, *table, words);
+    }
+    *table = language_weight(b, path, "qweight", FT_UINT8,
+                             (const int64_t[3]){m->vocabulary, language_packed_bytes(f, width)});
+    uint32_t scales = language_weight(b, path, "scales", f->scale_dtype,
+                                      (const int64_t[3]){m->vocabulary, language_groups(f, width)});
+    language_int(b, "bits", f->bits);
+    language_int(b, "block_size", f->group > 0 ? f->group : width);
+    language_int(b, "quantize_axis", 1);
+    return language_op(b, "GatherBlockQuantized", path, (const uint32_t[]){*table, words, scales}, 3);
+}
+
+static uint32_t embed(language_builder *b, uint32_t *table) {
+    const language_model *m = b->model;
+    uint32_t words = language_input(b, "input_ids", FT_INT64, (const int64_t[]){b->batch, b->sequence}, 2);
+    int64_t width = m->embedding > 0 ? m->embedding : m->hidden;
+    uint32_t x = look_up(b, words, width, table);
+    if (width != m->hidden) {
+        language_linear l = {"project_in", width, m->hidden, MODULE_EMBEDDING, false};
+        x = language_product(b, &l, x);
+    }
+    x = add_positions(b, x);
+    return m->has_embedding_norm ? language_norm_of(b, "embed_layernorm", x, m->hidden) : x;
+}
+
+/* The positions whose logits are computed: those of the next token where it is not bound. */
+static uint32_t choose_positions(language_builder *b, uint32_t x) {
+    uint32_t rows = language_input(b, "logit_positions", FT_INT64, &b->logits, 1);
+    language_int(b, "axis", 1);
+    return language_binary(b, "Gather", "logit_positions", x, rows);
+}
+
+static uint32_t add_head(language_builder *b, uint32_t table, uint32_t x) {
+    const language_model *m = b->model;
+    int64_t width = m->embedding > 0 ? m->embedding : m->hidden;
+    x = choose_positions(b, x);
+    if (width != m->hidden)
+        x = language_product(b, &(language_linear){"project_out", m->hidden, width, MODULE_EMBEDDING, false}, x);
+    const language_format *f = &m->formats[MODULE_EMBEDDING];
+    if (!m->is_tied || f->bits > 0)
+        return language_product(b, &(language_linear){"lm_head", width, m->vocabulary, MODULE_HEAD, m->has_head_bias},
+                                x);
+    return language_tied_product(b, "lm_head", x, table);
+}
+
+/* --- The graph --------------------------------------------------------------------------------------------------- */
+
+static void add_symbols(language_builder *b) {
+    static const char *const names[] = {"batch", "sequence", "past", "logits"};
+    int64_t *const dims[] = {&b->batch, &b->sequence, &b->past, &b->logits};
+    for (int i = 0; i < 4 && b->status == FT_OK; i++) b->status = graph_symbol(b->graph, names[i], dims[i], b->error);
+    if (b->status == FT_OK) b->status = graph_set_exported_size(b->graph, b->logits, 1, b->error);
+}
+
+static void add_meta(language_builder *b, const char *key, const char *value) {
+    if (b->status == FT_OK && value != NULL) b->status = graph_set_meta(b->graph, key, value, b->error);
+}
+
+static void add_all_meta(language_builder *b) {
+    const language_model *m = b->model;
+    char number[32], key[32];
+    add_meta(b, "model_type", m->type);
+    add_meta(b, "producer", m->producer);
+    add_meta(b, "quantisation", m->quantisation);
+    format_text(number, sizeof number, "%lld", (long long)m->positions);
+    if (m->positions > 0) add_meta(b, "max_positions", number);
+    for (uint32_t i = 0; i < m->note_count; i++) {
+        format_text(key, sizeof key, i == 0 ? "note" : "note_%u", i);
+        add_meta(b, key, m->notes[i]);
+    }
+}
+
+static void fill(language_builder *b) {
+    const language_model *m = b->model;
+    uint32_t table = FT_NONE;
+    add_symbols(b);
+    add_all_meta(b);
+    uint32_t x = embed(b, &table);
+    for (uint32_t i = 0; i < m->layer_count && b->status == FT_OK; i++) {
+        b->layer = i;
+        x = add_layer(b, &m->layers[i], x);
+    }
+    b->layer = FT_NONE;
+    if (!m->has_no_final_norm) x = language_norm_of(b, "norm", x, m->hidden);
+    if (!m->has_no_head) x = add_head(b, table, x);
+    if (b->status == FT_OK) b->status = graph_add_output(b->graph, x, b->error);
+    if (b->status == FT_OK) b->status = graph_finish(b->graph, b->error);
+}
+
+ft_status language_graph_make(const language_model *model, ft_format format, ft_graph **graph, ft_error *error) {
+    enum { OPS_PER_LAYER = 28, TENSORS_PER_LAYER = 56 };
+    language_builder b = {.model = model, .error = error, .layer = FT_NONE};
+    b.shared_keys[0] = b.shared_keys[1] = b.shared_values[0] = b.shared_values[1] = FT_NONE;
+    FT_TRY(graph_new(format, FT_NCHW, model->name, &b.graph, error));
+    b.status = graph_reserve(b.graph, (size_t)model->layer_count * TENSORS_PER_LAYER,
+                             (size_t)model->layer_count * OPS_PER_LAYER, error);
+    if (b.status == FT_OK) fill(&b);
+    if (b.status == FT_OK)
+        *graph = b.graph;
+    else
+        ft_graph_free(b.graph);
+    return b.status;
+}

@@ -1,0 +1,79 @@
+/* language_model.c - the check of a language model's sizes, and notes about it. */
+#include "read/language/language_model.h"
+
+#include "base/error.h"
+
+void language_note(language_model *model, const char *note) {
+    if (model->note_count < LANGUAGE_MAX_NOTES) model->notes[model->note_count++] = note;
+}
+
+typedef struct size_check {
+    const char *name;
+    int64_t value;
+} size_check;
+
+static ft_status check_sizes(const size_check *sizes, size_t count, ft_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        if (sizes[i].value < 1)
+            return ft_fail(error, FT_ERR_DAMAGED, "%s is %lld, but must be at least 1", sizes[i].name,
+                           (long long)sizes[i].value);
+        if (sizes[i].value > LANGUAGE_MAX_SIZE)
+            return ft_fail(error, FT_ERR_LIMIT, "%s is %lld; at most %d are supported", sizes[i].name,
+                           (long long)sizes[i].value, LANGUAGE_MAX_SIZE);
+    }
+    return FT_OK;
+}
+
+#define CHECK_SIZES(sizes, error) check_sizes((sizes), sizeof(sizes) / sizeof((sizes)[0]), (error))
+
+static ft_status check_heads(const language_layer *l, ft_error *error) {
+    const size_check sizes[] = {{"the number of attention heads", l->heads},
+                                {"the number of key and value heads", l->kv_heads},
+                                {"the size of a head", l->head_size},
+                                {"the size of a value head", l->value_size}};
+    FT_TRY(CHECK_SIZES(sizes, error));
+    if (l->heads % l->kv_heads != 0)
+        return ft_fail(error, FT_ERR_DAMAGED, "%lld attention heads do not divide by %lld key and value heads",
+                       (long long)l->heads, (long long)l->kv_heads);
+    if (l->heads * l->head_size > LANGUAGE_MAX_SIZE || l->heads * l->value_size > LANGUAGE_MAX_SIZE)
+        return ft_fail(error, FT_ERR_LIMIT, "%lld heads of size %lld are wider than the %d that are supported",
+                       (long long)l->heads, (long long)l->head_size, LANGUAGE_MAX_SIZE);
+    return FT_OK;
+}
+
+static ft_status check_experts(const language_layer *l, ft_error *error) {
+    const size_check sizes[] = {{"the number of experts", l->experts},
+                                {"the number of experts of a token", l->active_experts},
+                                {"the width of an expert", l->expert_inner},
+                                {"the width of the shared experts", l->shared_inner > 0 ? l->shared_inner : 1}};
+    FT_TRY(CHECK_SIZES(sizes, error));
+    if (l->active_experts > l->experts)
+        return ft_fail(error, FT_ERR_DAMAGED, "a token is sent to %lld experts of %lld", (long long)l->active_experts,
+                       (long long)l->experts);
+    return FT_OK;
+}
+
+static ft_status check_layer(const language_layer *l, ft_error *error) {
+    if (l->mixer == MIXER_ATTENTION || l->mixer == MIXER_LATENT) FT_TRY(check_heads(l, error));
+    if (l->mlp == MLP_EXPERTS) return check_experts(l, error);
+    if (l->mlp == MLP_DENSE) return CHECK_SIZES(((const size_check[]){{"the width of the MLP", l->inner}}), error);
+    return FT_OK;
+}
+
+ft_status language_check(const language_model *m, ft_error *error) {
+    const size_check sizes[] = {
+        {"the hidden size", m->hidden},
+        {"the vocabulary", m->vocabulary},
+        {"the width of the embedding", m->embedding > 0 ? m->embedding : m->hidden},
+        {"the number of layers", m->layer_count},
+        {"the number of positions", m->position == POSITION_LEARNED ? m->position_rows : 1},
+    };
+    FT_TRY(CHECK_SIZES(sizes, error));
+    if (m->layer_count > LANGUAGE_MAX_LAYERS)
+        return ft_fail(error, FT_ERR_LIMIT, "%u layers; at most %d are supported", m->layer_count, LANGUAGE_MAX_LAYERS);
+    for (uint32_t i = 0; i < m->layer_count; i++) {
+        ft_status status = check_layer(&m->layers[i], error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "layer %u", i);
+    }
+    return FT_OK;
+}

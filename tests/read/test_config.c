@@ -1,0 +1,207 @@
+/* Tests of the reader of HuggingFace's config.json: parameters and caches against closed formulas, defaults, damage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "foretell/foretell.h"
+#include "foretell/language.h"
+#include "graph/graph.h"
+
+#define COMMON                                                                                                         \
+    "\"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, \"num_key_value_heads\": 2, "          \
+    "\"intermediate_size\": 96, \"vocab_size\": 100"
+
+enum { HIDDEN = 64, LAYERS = 2, HEADS = 4, KV = 2, HEAD = 16, INNER = 96, WORDS = 100 };
+/* Of the model above: projections of attention, gated MLP, two norms a layer. */
+enum {
+    ATTENTION = 2 * HIDDEN * HEADS * HEAD + 2 * HIDDEN * KV * HEAD,
+    MLP = 3 * HIDDEN * INNER,
+    TABLE = WORDS * HIDDEN,
+    PLAIN = LAYERS * (ATTENTION + MLP + 2 * HIDDEN) + 2 * TABLE + HIDDEN,
+    CACHE = LAYERS * 2 * KV * HEAD * 2
+};
+
+static ft_status read_text(const char *text, ft_graph **graph, ft_error *error) {
+    return ft_graph_read_memory(text, strlen(text), "config.json", graph, error);
+}
+
+static ft_language language_of(const char *text, char note[256]) {
+    ft_graph *graph = NULL;
+    ft_error error = {0};
+    ft_language found = {0};
+    if (read_text(text, &graph, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_language_of(graph, NULL, &found, &error) != FT_OK) fail_msg("%s", error.message);
+    const char *text_of_note = ft_graph_meta(graph, "note");
+    if (note != NULL) snprintf(note, 256, "%s", text_of_note != NULL ? text_of_note : "");
+    ft_graph_free(graph);
+    return found;
+}
+
+static void check(const char *text, uint64_t params, uint64_t active, uint64_t cache) {
+    ft_language l = language_of(text, NULL);
+    if (l.params != params || l.active_params != active || l.kv_bytes_per_token != cache)
+        fail_msg("%s: %llu parameters, %llu active, %llu bytes of cache a token", text, (unsigned long long)l.params,
+                 (unsigned long long)l.active_params, (unsigned long long)l.kv_bytes_per_token);
+}
+
+static void check_failure(const char *text, ft_status status, const char *message) {
+    ft_graph *graph = NULL;
+    ft_error error = {0};
+    if (read_text(text, &graph, &error) != status) fail_msg("%s: %s", text, error.message);
+    assert_null(graph);
+    if (strstr(error.message, message) == NULL) fail_msg("'%s' is not in: %s", message, error.message);
+    assert_non_null(strstr(error.message, "config.json: "));
+}
+
+/* --- Families ---------------------------------------------------------------------------------------------------- */
+
+static void test_llama(void **state) {
+    (void)state;
+    check("{\"model_type\": \"llama\", " COMMON "}", PLAIN, PLAIN, CACHE);
+    check("{\"model_type\": \"llama\", " COMMON ", \"tie_word_embeddings\": true}", PLAIN - TABLE, PLAIN - TABLE,
+          CACHE);
+    int biases = LAYERS * (2 * HEADS * HEAD + 2 * KV * HEAD);
+    check("{\"model_type\": \"llama\", " COMMON ", \"attention_bias\": true}", PLAIN + biases, PLAIN + biases, CACHE);
+    int mlp = LAYERS * (2 * INNER + HIDDEN);
+    check("{\"model_type\": \"llama\", " COMMON ", \"mlp_bias\": true}", PLAIN + mlp, PLAIN + mlp, CACHE);
+}
+
+static void test_head_dim(void **state) {
+    (void)state;
+    int more = LAYERS * ATTENTION; /* heads of twice the size */
+    check("{\"model_type\": \"mistral\", " COMMON ", \"head_dim\": 32, \"sliding_window\": null}", PLAIN + more,
+          PLAIN + more, 2 * CACHE);
+}
+
+static void test_qwen(void **state) {
+    (void)state;
+    int biases = LAYERS * (HEADS * HEAD + 2 * KV * HEAD), norms = LAYERS * 2 * HEAD;
+    check("{\"model_type\": \"qwen2\", " COMMON "}", PLAIN + biases, PLAIN + biases, CACHE);
+    check("{\"model_type\": \"qwen3\", " COMMON "}", PLAIN + norms, PLAIN + norms, CACHE);
+}
+
+static void test_experts(void **state) {
+    (void)state;
+    int router = LAYERS * HIDDEN * 8, others = PLAIN - LAYERS * MLP + router;
+    check("{\"model_type\": \"mixtral\", " COMMON ", \"num_local_experts\": 8, \"num_experts_per_tok\": 2}",
+          others + LAYERS * 8 * MLP, others + LAYERS * 2 * MLP, CACHE);
+}
+
+static void test_shared_experts(void **state) {
+    (void)state;
+    int expert = 3 * HIDDEN * 32, sparse = 8 * expert + HIDDEN * 8, biases = LAYERS * (HEADS * HEAD + 2 * KV * HEAD);
+    int shared = 3 * HIDDEN * 48 + HIDDEN, one_dense = PLAIN + biases - MLP;
+    check("{\"model_type\": \"qwen2_moe\", " COMMON ", \"num_experts\": 8, \"num_experts_per_tok\": 3, "
+          "\"moe_intermediate_size\": 32, \"shared_expert_intermediate_size\": 48, \"mlp_only_layers\": [0]}",
+          one_dense + sparse + shared, one_dense + sparse + shared - 5 * expert, CACHE);
+}
+
+static void test_llama4(void **state) {
+    (void)state;
+    int expert = 3 * HIDDEN * INNER, dense = 3 * HIDDEN * 128, others = PLAIN - LAYERS * MLP;
+    check("{\"model_type\": \"llama4\", \"text_config\": {\"model_type\": \"llama4_text\", " COMMON
+          ", \"intermediate_size_mlp\": 128, \"interleave_moe_layer_step\": 2, \"num_local_experts\": 4, "
+          "\"num_experts_per_tok\": 1}}",
+          others + dense + 5 * expert + HIDDEN * 4, others + dense + 2 * expert + HIDDEN * 4, CACHE);
+}
+
+static void test_windows(void **state) {
+    (void)state;
+    ft_language l = language_of("{\"model_type\": \"gpt_oss\", " COMMON
+                                ", \"num_local_experts\": 4, \"num_experts_per_tok\": 2, \"sliding_window\": 128}",
+                                NULL);
+    assert_int_equal(l.window_layers, 1);
+    assert_int_equal(l.window_tokens, 128);
+    assert_int_equal(l.kv_needed_bytes, CACHE / 2 * (2048 + 128));
+    assert_int_equal(l.kv_reserved_bytes, CACHE * 2048);
+}
+
+/* A type that is not known is read by its fields, and says so. */
+static void test_unknown_type(void **state) {
+    char note[256];
+    (void)state;
+    ft_language l = language_of("{\"model_type\": \"newest\", " COMMON ", \"torch_dtype\": \"bfloat16\"}", note);
+    assert_int_equal(l.params, PLAIN);
+    assert_string_equal(note, "model type \"newest\" is not known: read as one of Llama's kind");
+}
+
+/* --- Damage ------------------------------------------------------------------------------------------------------ */
+
+static void test_damage(void **state) {
+    (void)state;
+    check_failure("{\"model_type\": \"llama\"}", FT_ERR_DAMAGED, "\"hidden_size\" is missing");
+    check_failure("{\"model_type\": \"llama\", \"hidden_size\": \"64\"}", FT_ERR_DAMAGED,
+                  "\"hidden_size\": is a string, but a whole number is expected");
+    check_failure("{\"model_type\": \"llama\", " COMMON ", \"head_dim\": -1}", FT_ERR_DAMAGED, "\"head_dim\"");
+    check_failure("{\"model_type\": \"llama\", " COMMON ", \"tie_word_embeddings\": 3}", FT_ERR_DAMAGED,
+                  "\"tie_word_embeddings\" is not true or false");
+    check_failure(
+        "{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1000000000, "
+        "\"num_attention_heads\": 4, \"intermediate_size\": 8}",
+        FT_ERR_LIMIT, "\"num_hidden_layers\"");
+    check_failure("{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1, "
+                  "\"num_attention_heads\": 5, \"intermediate_size\": 8}",
+                  FT_ERR_DAMAGED, "\"hidden_size\" does not divide by \"num_attention_heads\"");
+    check_failure("{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1, "
+                  "\"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"intermediate_size\": 8}",
+                  FT_ERR_DAMAGED, "4 attention heads do not divide by 3 key and value heads");
+    check_failure("{\"model_type\": \"mixtral\", " COMMON ", \"num_local_experts\": 2, \"num_experts_per_tok\": 3}",
+                  FT_ERR_DAMAGED, "a token is sent to 3 experts of 2");
+}
+
+/* --- Real files -------------------------------------------------------------------------------------------------- */
+
+static bool find_config(const char *root, const char *name, char path[512]) {
+    static const char *const folders[] = {"aiconfigurator", "inference-sim", "llmservingsim", "pipeweave"};
+    for (size_t i = 0; i < 2 * sizeof folders / sizeof folders[0]; i++) {
+        snprintf(path, 512, "%s/configs/%s/%s%s.json", root, folders[i / 2], name, i % 2 == 0 ? "" : "_config");
+        if (access(path, R_OK) == 0) return true;
+    }
+    return false;
+}
+
+static void check_row(const char *root, const char *line) {
+    char name[128], path[512];
+    unsigned long long params, active, cache;
+    if (sscanf(line, "%127[^,],%*[^,],%llu,%llu,%llu", name, &params, &active, &cache) != 4) return;
+    ft_graph *graph = NULL;
+    ft_error error = {0};
+    ft_language l = {0};
+    if (!find_config(root, name, path)) fail_msg("no file of %s", name);
+    if (ft_graph_read(path, &graph, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_language_of(graph, NULL, &l, &error), FT_OK);
+    if (l.params != params || l.active_params != active || l.kv_bytes_per_token != cache)
+        fail_msg("%s: %llu parameters, %llu active, %llu bytes of cache a token", name, (unsigned long long)l.params,
+                 (unsigned long long)l.active_params, (unsigned long long)l.kv_bytes_per_token);
+    ft_graph_free(graph);
+}
+
+/* Published counts, where the files are beside the repository. */
+static void test_published(void **state) {
+    static const char root[] = "../shared/data/llm";
+    char path[256], line[512];
+    (void)state;
+    snprintf(path, sizeof path, "%s/expected_counts.csv", root);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) skip();
+    while (fgets(line, sizeof line, file) != NULL)
+        if (strstr(line, "deepseek") == NULL) check_row(root, line);
+    fclose(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_llama),     cmocka_unit_test(test_head_dim),       cmocka_unit_test(test_qwen),
+        cmocka_unit_test(test_experts),   cmocka_unit_test(test_shared_experts), cmocka_unit_test(test_llama4),
+        cmocka_unit_test(test_windows),   cmocka_unit_test(test_unknown_type),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_published),
+    };
+    return cmocka_run_group_tests_name("read/config", tests, NULL, NULL);
+}
