@@ -17,7 +17,8 @@
 
 enum { MAX_FOLDERS = 8 }; /* nested */
 
-static const kernel_layout *const layouts[] = {&neusight_products, &neusight_conv, &neusight_vector};
+static const kernel_layout *const sets[] = {neusight_layouts, deepbench_layouts, aiconfigurator_layouts,
+                                            serving_layouts};
 
 static const char *const metrics[KERNEL_METRICS] = {"time_us", "time_std_us", "power_w"};
 
@@ -84,6 +85,15 @@ void kernel_setting(kernel_row *row, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(row->setting, sizeof row->setting, format, args);
+    va_end(args);
+}
+
+void kernel_setting_add(kernel_row *row, const char *format, ...) {
+    size_t used = strlen(row->setting);
+    if (used > 0 && used + 1 < sizeof row->setting) row->setting[used++] = ';';
+    va_list args;
+    va_start(args, format);
+    vsnprintf(row->setting + used, sizeof row->setting - used, format, args);
     va_end(args);
 }
 
@@ -204,8 +214,9 @@ static ft_status read_rows(kernel_reader *r, const kernel_layout *layout) {
 
 static ft_status read_table(kernel_reader *r) {
     FT_TRY(read_header(r));
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
-        if (has_layout(r, layouts[i])) return read_rows(r, layouts[i]);
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+        for (const kernel_layout *layout = sets[i]; layout->name != NULL; layout++)
+            if (has_layout(r, layout)) return read_rows(r, layout);
     return import_skip(r->job, r->path, "no layout of kernels has these columns");
 }
 

@@ -47,7 +47,8 @@ typedef struct kernel_layout {
     ft_status (*read)(kernel_reader *r);
 } kernel_layout;
 
-extern const kernel_layout neusight_products, neusight_conv, neusight_vector;
+/* Layouts of each set; the last has no name. */
+extern const kernel_layout aiconfigurator_layouts[], deepbench_layouts[], neusight_layouts[], serving_layouts[];
 
 /* The cell of a column in the current row; NULL when there is no such column. */
 const csv_field *kernel_cell(const kernel_reader *r, const char *column);
@@ -64,6 +65,8 @@ kernel_row kernel_row_new(void);
 void kernel_inputs(kernel_row *row, const char *format, ...) FT_PRINTF(2, 3);
 void kernel_attributes(kernel_row *row, const char *format, ...) FT_PRINTF(2, 3);
 void kernel_setting(kernel_row *row, const char *format, ...) FT_PRINTF(2, 3);
+/* Appends "key=value", after a semicolon where there is a setting already. */
+void kernel_setting_add(kernel_row *row, const char *format, ...) FT_PRINTF(2, 3);
 /* Stores a row; one of an unknown device or an operator that cannot be used is skipped. */
 ft_status kernel_add(kernel_reader *r, const kernel_row *row);
 /* Skips the current row. */

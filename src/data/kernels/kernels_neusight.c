@@ -114,8 +114,10 @@ static ft_status read_vector(kernel_reader *r) {
     return kernel_add(r, &row);
 }
 
-const kernel_layout neusight_products = {"NeuSight products", "OPName Latency Device Kernels B M N K", read_product};
-const kernel_layout neusight_conv = {
-    "NeuSight convolutions", "OPName Latency Device B Input_Channel Output_Channel Kernel_Szie Input_Size Stride",
-    read_conv};
-const kernel_layout neusight_vector = {"NeuSight vector operators", "OPName Latency Device B H", read_vector};
+const kernel_layout neusight_layouts[] = {
+    {"NeuSight products", "OPName Latency Device Kernels B M N K", read_product},
+    {"NeuSight convolutions", "OPName Latency Device B Input_Channel Output_Channel Kernel_Szie Input_Size Stride",
+     read_conv},
+    {"NeuSight vector operators", "OPName Latency Device B H", read_vector},
+    {NULL, NULL, NULL},
+};
