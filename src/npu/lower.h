@@ -44,6 +44,8 @@ bool npu_supports(const npu_lowering *l, const ft_op *op, const npu_rule *rule);
 bool npu_check_conv(const npu_lowering *l, const ft_op *op);
 bool npu_check_dense(const npu_lowering *l, const ft_op *op);
 bool npu_check_pool(const npu_lowering *l, const ft_op *op);
+/* Axes N, H, W, C that a mean runs over; a global pool reduces H and W. */
+void npu_reduced_axes(const npu_lowering *l, const ft_op *op, bool is_reduced[4]);
 bool npu_check_mean(const npu_lowering *l, const ft_op *op);
 bool npu_check_binary(const npu_lowering *l, const ft_op *op);
 bool npu_check_strides(const npu_lowering *l, const ft_op *op);

@@ -30,8 +30,7 @@ void npu_lower_pool(npu_lowering *l, const ft_op *op) {
 
 /* --- Mean ---------------------------------------------------------------------------------------------------- */
 
-/* Axes N, H, W, C that a reduction runs over; a global pool reduces H and W. */
-static void reduced_axes(const npu_lowering *l, const ft_op *op, bool is_reduced[4]) {
+void npu_reduced_axes(const npu_lowering *l, const ft_op *op, bool is_reduced[4]) {
     const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
     memset(is_reduced, 0, 4 * sizeof *is_reduced);
     if (x == NULL) return;
@@ -80,12 +79,13 @@ void npu_lower_mean(npu_lowering *l, const ft_op *op) {
     uint32_t out = npu_output(l, op, 0);
     npu_shape s = in.shape, end;
     if (l->has_failed) return;
-    reduced_axes(l, op, is_reduced);
+    npu_reduced_axes(l, op, is_reduced);
     if (!((is_reduced[1] && s.h > 1) || (is_reduced[2] && s.w > 1) || (is_reduced[3] && s.c > 1))) {
         npu_alias_tensor(l, op->outputs[0], (npu_view){.tensor = in.tensor, .shape = l->net->tensors[out].shape});
         return;
     }
-    if (is_reduced[3] && s.c > 1) { /* channels become columns */
+    if (is_reduced[3] && s.c > 1) {   /* channels become columns */
+        assert(s.h == 1 || s.w == 1); /* npu_check_mean */
         bool takes_w = s.w == 1;
         is_reduced[1] = takes_w ? is_reduced[1] : is_reduced[2];
         s = (npu_shape){s.n, takes_w ? s.h : s.w, s.c, 1};

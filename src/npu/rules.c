@@ -104,12 +104,17 @@ bool npu_check_resize(const npu_lowering *l, const ft_op *op) {
     return a / b == 2 || a / b == 4 || a / b == 8;
 }
 
+/* Channels are reduced only where one of height, width and channels is 1. */
 bool npu_check_mean(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
     uint32_t count = 0;
+    bool is_reduced[4];
     if (x->rank > 4 || batch_of(l, x) != 1) return false;
     if (npu_op_id_of(l, op) == NPU_OP_GLOBAL_AVERAGE_POOL) return true;
-    return op_attr_ints(op, "axes", &count) != NULL || (axes != NULL && axes->value != NULL);
+    if (op_attr_ints(op, "axes", &count) == NULL && (axes == NULL || axes->value == NULL)) return false;
+    npu_shape s = npu_shape_of(l, x);
+    npu_reduced_axes(l, op, is_reduced);
+    return !is_reduced[3] || s.h == 1 || s.w == 1 || s.c == 1;
 }
 
 bool npu_check_strides(const npu_lowering *l, const ft_op *op) {
