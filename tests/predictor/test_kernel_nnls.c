@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "predictor/baseline/kernel_nnls.h"
+#include "predictor/core/model_view.h"
+#include "predictor/core/predictor.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 #include "support/toy.h"
@@ -105,6 +107,21 @@ static void a_pool_over_all_has_no_window(void **state) {
     assert_string_equal(kind, "avgpool");
 }
 
+static double spread_of(const fitted *f, const ft_graph *bound) {
+    model_view view;
+    arena memory;
+    model_output out;
+    ft_error error;
+    const target_device target = predictor_target(f->opened, predictor_device_index(f->opened, "cortex-a76"));
+    arena_init(&memory, 1 << 20);
+    model_view_init(&view, bound, &(ft_request){.mode = FT_INFER});
+    const predict_input in = {.view = &view, .target = &target, .memory = &memory};
+    assert_int_equal(predictor_predict(f->opened, &in, &out, &error), FT_OK);
+    model_view_free(&view);
+    arena_free(&memory);
+    return out.spread;
+}
+
 static void unknown_kernels_have_pooled_unit_costs(void **state) {
     (void)state;
     fitted f = fit_synth("kernel-nnls", time_of, NULL);
@@ -121,7 +138,13 @@ static void unknown_kernels_have_pooled_unit_costs(void **state) {
     assert_true(answer.metrics[0].parts[0].value > 0 && answer.metrics[0].parts[1].value > 0);
     assert_string_equal(answer.metrics[0].parts[2].type, "start");
     ft_result_free(&answer);
+    assert_true(spread_of(&f, graph) == 26); /* times the interval of kernels like those of training */
     ft_graph_free(graph);
+    ft_graph *network = synth_network(3), *known = NULL;
+    assert_int_equal(ft_graph_bind(network, NULL, &known, &error), FT_OK);
+    assert_true(spread_of(&f, known) == 1);
+    ft_graph_free(known);
+    ft_graph_free(network);
     fitted_free(&f);
 }
 
