@@ -168,10 +168,7 @@ static void the_last_layers_may_be_tuned_alone(void **state) {
     gnn_model *some = tune(d, &d->set, &(tune_options){.is_last = true, .steps = 20});
     gnn_model *all = tune(d, &d->set, &(tune_options){.steps = 20});
     assert_memory_equal(values_of(d->m), before, sizeof before); /* a copy is tuned */
-    double moved[2] = {0};                                       /* the most, of the first layer and of the last */
-    for (int i = 0; i < FIRST + 3; i++)
-        moved[i >= FIRST] = fmax(moved[i >= FIRST], fabs((double)values_of(some)[i] - (double)before[i]));
-    assert_true(moved[0] < 0.1 * moved[1]); /* not 0: the running average has values from before they are restored */
+    assert_memory_equal(values_of(some), before, FIRST * sizeof *before);
     assert_true(memcmp(values_of(some) + FIRST, before + FIRST, 3 * sizeof *before) != 0);
     assert_true(memcmp(values_of(all), before, FIRST * sizeof *before) != 0);
     assert_memory_equal(&some->plan.shared, &d->m->plan.shared, sizeof d->m->plan.shared);

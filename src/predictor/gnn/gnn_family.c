@@ -45,21 +45,24 @@ static bool is_last(const gnn_kind *kind, const char *name) {
     return false;
 }
 
-/* Restores all but the last layers. */
-static void restore_first_layers(const gnn_model *held, gnn_model *m, uint32_t member) {
-    params *now = &m->members[member].values;
+/* Restores all but the last layers, in the weights and in their moving average. */
+static void restore_first_layers(const gnn_model *held, gnn_model *m, const ensemble_member *member) {
+    const params *now = &m->members[member->index].values;
+    const float *kept = held->members[member->index].values.values;
+    float *average = member->descent->average;
     for (uint32_t i = 0; i < now->count; i++) {
         const param *p = &now->items[i];
-        if (!is_last(m->kind, p->name))
-            memcpy(now->values + p->offset, held->members[member].values.values + p->offset,
-                   (size_t)p->rows * p->cols * sizeof(float));
+        size_t bytes = (size_t)p->rows * p->cols * sizeof(float);
+        if (is_last(m->kind, p->name)) continue;
+        memcpy(now->values + p->offset, kept + p->offset, bytes);
+        if (average != NULL) memcpy(average + p->offset, kept + p->offset, bytes);
     }
 }
 
 static ft_status step(void *user, const ensemble_member *member, double *loss, ft_error *error) {
     const fitting *f = user;
     FT_TRY(gnn_training_step(member->training, loss, error));
-    if (f->domains != NULL && f->domains->held != NULL) restore_first_layers(f->domains->held, f->m, member->index);
+    if (f->domains != NULL && f->domains->held != NULL) restore_first_layers(f->domains->held, f->m, member);
     return FT_OK;
 }
 
