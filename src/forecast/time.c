@@ -58,8 +58,9 @@ static ft_status add_bounds(forecast_job *job, ft_part *parts, uint32_t count, f
     bool can_wait = work_can_wait(job->sheet);
     for (uint32_t i = 0; i < count; i++) {
         double min_s;
+        bool is_launch = parts[i].bound == FT_BOUND_LAUNCH; /* its time is the launch overhead that is assumed */
         parts[i].bound = work_bound(&work[i], &l, &min_s);
-        if (can_wait && work_waits(&parts[i], min_s)) parts[i].bound = FT_BOUND_LAUNCH;
+        if (is_launch || (can_wait && work_waits(&parts[i], min_s))) parts[i].bound = FT_BOUND_LAUNCH;
     }
     set_model_bound(job->out, parts, count);
     return FT_OK;

@@ -212,6 +212,44 @@ static void small_model_on_a_gpu_is_bound_by_launches(void **state) {
     ft_results_free(&results);
 }
 
+/* A convolution that alone would take most of the overhead of its launch, then 20 small activations. */
+static ft_graph *make_one_large_kernel(void) {
+    onnx_model *m = onnx_model_new();
+    char from[16] = "p", to[16];
+    onnx_input(m, m->graph, "x", ONNX_FLOAT, "N,64,128,128");
+    onnx_initializer(m, m->graph, "w", ONNX_FLOAT, "64,64,3,3");
+    onnx_node(m, m->graph, "Conv", "x w", "c");
+    onnx_node(m, m->graph, "GlobalAveragePool", "c", "p");
+    for (int i = 0; i < 20; i++) {
+        snprintf(to, sizeof to, "r%d", i);
+        onnx_node(m, m->graph, "Sigmoid", from, to);
+        memcpy(from, to, sizeof from);
+    }
+    onnx_output(m, m->graph, to, ONNX_FLOAT, NULL);
+    ft_graph *graph = onnx_model_read(m);
+    onnx_model_free(m);
+    return graph;
+}
+
+/* A kernel whose time is the overhead that is assumed waits for its launch, whatever it computes. */
+static void assumed_overhead_is_bound_by_launches(void **state) {
+    (void)state;
+    ft_graph *graph = make_one_large_kernel();
+    ft_results results = {0};
+    const ft_request request = {.device = "rtx-3090", .batch = 1};
+    assert_int_equal(ft_predict(set, graph, NULL, &request, 1, &results, NULL), FT_OK);
+    const ft_metric_result *time = ft_result_time(&results.items[0]);
+    assert_int_equal(time->provenance, FT_ASSUMED);
+    assert_int_equal(time->part_count, 22);
+    for (uint32_t i = 0; i < time->part_count; i++) {
+        assert_true(time->parts[i].value == time->parts[0].value);
+        assert_int_equal(time->parts[i].bound, FT_BOUND_LAUNCH);
+    }
+    assert_true(results.items[0].bound == FT_BOUND_LAUNCH && results.items[0].bound_ratio == 1);
+    ft_results_free(&results);
+    ft_graph_free(graph);
+}
+
 /* Every runtime of TFLite files folds DEQUANTIZE of stored weights. */
 static void half_precision_weights_change_no_answer(void **state) {
     (void)state;
@@ -315,6 +353,7 @@ int main(void) {
         cmocka_unit_test(accelerators_of_integers_assume_them),
         cmocka_unit_test(narrower_types_are_no_slower),
         cmocka_unit_test(small_model_on_a_gpu_is_bound_by_launches),
+        cmocka_unit_test(assumed_overhead_is_bound_by_launches),
     };
     return cmocka_run_group_tests_name("forecast/provenance", tests, set_up, tear_down);
 }

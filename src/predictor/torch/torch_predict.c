@@ -359,7 +359,9 @@ static ft_status predict(const torch_model *m, const predict_input *in, predicti
     if (!in->has_parts) return FT_OK;
     const ft_kernels *kernels;
     FT_TRY(model_view_kernels(in->view, rules_of(m, variant.is_compiled), &kernels, error));
-    return make_parts(kernels, view, e.times, in->memory, out, error);
+    FT_TRY(make_parts(kernels, view, e.times, in->memory, out, error));
+    for (uint32_t i = 0; i < out->part_count && overhead.ratio > 1; i++) out->parts[i].bound = FT_BOUND_LAUNCH;
+    return FT_OK;
 }
 
 ft_status torch_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
