@@ -59,7 +59,9 @@ typedef struct ft_part {
 typedef struct ft_metric_result {
     const char *metric; /* "time_us" */
     double value;       /* NaN: not predicted, for the reason in `missing_reason` */
-    double lo, hi;      /* holds the measured value in 9 of 10 cases; NaN when that was not checked for the device */
+    /* The interval that holds the measured value in 9 of 10 cases. A device that was not measured has the relative
+     * width of the measured one with the widest. NaN when no interval was checked for the device. */
+    double lo, hi;
     ft_provenance provenance;           /* of the largest share of the value */
     double shares[FT_PROVENANCE_COUNT]; /* of the value, by provenance; they add up to 1 */
     const char *predictor;              /* path of the predictor, "roofline" or "timeline"; NULL: not predicted */

@@ -300,6 +300,8 @@ static void writes_and_opens(void **state) {
     if (ft_predictor_open(path, &again, &error) != FT_OK) fail_msg("%s", error.message);
     assert_true(isnan(predictor_q90(again, 0)));
     assert_true(predictor_q90(again, 1) == 0.125);
+    assert_true(predictor_q90(again, FT_NONE) == 0.125); /* of a new device, that of the calibrated ones */
+    assert_true(isnan(predictor_q90(p, FT_NONE)));
     assert_true(predictor_trained_on_dtype(again, FT_INT8, FT_FLOAT32));
     assert_false(predictor_trained_on_dtype(again, FT_FLOAT32, FT_FLOAT32));
     assert_true(predictor_trained_on_dtype(p, FT_FLOAT32, FT_FLOAT32)); /* it does not say: the usual one */

@@ -135,7 +135,8 @@ bool predictor_trained_on_dtype(const ft_predictor *predictor, ft_dtype dtype, f
 /* The type that it was trained on for a device, mostly; FT_DTYPE_UNKNOWN: on several, or its file does not say.
  * FT_NONE: any device. */
 ft_dtype predictor_usual_dtype(const ft_predictor *predictor, uint32_t device);
-/* The 0.9 quantile of |log(measured / value)| / spread; NaN: not calibrated. FT_NONE: the largest of all devices. */
+/* The 0.9 quantile of |log(measured / value)| / spread; NaN: not calibrated. FT_NONE, a device that was not measured:
+ * the largest of the calibrated devices; NaN when there is none. */
 double predictor_q90(const ft_predictor *predictor, uint32_t device);
 /* A device by its index. */
 target_device predictor_target(const ft_predictor *predictor, uint32_t device);
