@@ -163,7 +163,10 @@ typedef struct ft_op {
     X(EXECUTOR, executor, "graph of TVM's graph executor (JSON)", ".json", "an object with \"nodes\" and \"heads\"")   \
     X(NCNN, ncnn, "ncnn network: .param text; its weights are not read", ".param", "the first line, 7767517")          \
     X(HUGGINGFACE, huggingface, "language model as HuggingFace configures it: config.json, or the folder with it",     \
-      ".json", "an object with \"model_type\" or \"architectures\"")
+      ".json", "an object with \"model_type\" or \"architectures\"")                                                   \
+    X(GGUF, gguf, "GGUF model of llama.cpp, one file or several; only headers are read", ".gguf", "the magic GGUF")    \
+    X(SAFETENSORS, safetensors, "safetensors, one file or an index of several; only headers are read",                 \
+      ".safetensors .json", "a header of JSON behind its length, or an object with \"weight_map\"")
 
 typedef enum ft_format {
     FT_FORMAT_UNKNOWN,

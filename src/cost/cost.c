@@ -36,7 +36,8 @@ double ft_work_intensity(const ft_work *work) {
 /* Elements of a stored tensor, as its first reader unpacks them. */
 static uint64_t stored_elems(const ft_graph *graph, const ft_tensor *t, uint32_t reader) {
     const ft_op *op = &graph->ops[reader];
-    for (uint32_t i = 0; op->def->packed_inputs != 0 && i < op->input_count; i++)
+    bool is_packed = op->def->packed_inputs != 0 || ft_op_attr(op, "packed_elems") != NULL;
+    for (uint32_t i = 0; is_packed && i < op->input_count; i++)
         if (op_input(graph, op, i) == t) return packed_elems(graph, op, i);
     return tensor_elems(graph, t);
 }

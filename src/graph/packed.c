@@ -1,7 +1,9 @@
 /* packed.c - weights packed several to an element: the matrices they stand for.
  *
  * 2-, 4- and 8-bit weights are stored as bytes, in blocks along the inner dimension whose last block may be padded. The
- * attributes of their operator have the sizes of the matrix; where they do not, the bits of a weight do. */
+ * attributes of their operator have the sizes of the matrix; where they do not, the bits of a weight do. Blocks of GGUF
+ * hold scales as well: its reader states the number of weights of each input, "packed_elems" (-1: as many as elements).
+ */
 #include <string.h>
 
 #include "graph/geometry.h"
@@ -53,7 +55,10 @@ bool packed_matrix(const ft_graph *graph, const ft_op *op, int64_t *k, int64_t *
 uint64_t packed_elems(const ft_graph *graph, const ft_op *op, uint32_t input) {
     const ft_tensor *t = known(graph, op, input);
     int64_t k, n;
+    uint32_t count;
     if (t == NULL) return 0;
+    const int64_t *stated = op_attr_ints(op, "packed_elems", &count);
+    if (input < count && stated[input] >= 0) return (uint64_t)stated[input];
     uint64_t elems = (uint64_t)shape_elems(t->dims, t->rank);
     if (input >= 32 || (op->def->packed_inputs >> input & 1) == 0 || t->dtype != FT_UINT8) return elems;
     bool is_single = (op->def->packed_inputs & (op->def->packed_inputs - 1)) == 0;

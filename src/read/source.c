@@ -2,8 +2,7 @@
  *
  * To add a format: write its reader (read.h) and append a line to FT_FORMAT_LIST (foretell/graph.h);
  * docs/recipes/format.md shows how. Most files hold one graph; the CG tables, which are many graphs in three files,
- * have an interface of their own (cg.h). The folder of a SavedModel or of a HuggingFace model stands for the file in
- * it. */
+ * have an interface of their own (cg.h). A folder stands for the model in it. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ typedef struct foreign_format {
 static const foreign_format foreign_formats[] = {
     {"PK\x03\x04", 4, "it is a zip file, perhaps a PyTorch checkpoint: export the model to ONNX"},
     {"\x89HDF\r\n\x1a\n", 8, "it is an HDF5 file, perhaps a Keras model: convert it to ONNX or TFLite"},
-    {"GGUF", 4, "it is a GGUF file: use an ONNX or TFLite export of the model"},
+    {"version https://git-lfs", 23, "it is a pointer of Git LFS: fetch the file with 'git lfs pull'"},
     {"\x28\xb5\x2f\xfd", 4, "it is compressed with zstd: decompress it first"},
     {"BZh", 3, "it is compressed with bzip2: decompress it first"},
     {"\xfd"
@@ -84,21 +83,26 @@ static ft_status find_reader(input *in, const char *name, const reader **found, 
     return unknown_format(in->bytes, in->size, name, error);
 }
 
-/* Replaces the path of a folder by that of a file in it, when there is one. */
-static ft_status enter_folder(ft_source *source, const char *name, ft_error *error) {
+/* A folder with one of these files, the first that it has, is read like the file. */
+static const char *const folder_files[] = {"/saved_model.pb", "/config.json", "/model.safetensors.index.json",
+                                           "/model.safetensors"};
+
+static ft_status enter_folder(ft_source *source, ft_error *error) {
     struct stat info;
-    size_t length = strlen(source->path), name_size = strlen(name) + 1;
+    size_t length = strlen(source->path);
     if (stat(source->path, &info) != 0 || !S_ISDIR(info.st_mode)) return FT_OK;
     while (length > 1 && source->path[length - 1] == '/') length--;
-    char *file = malloc(length + name_size);
-    if (file == NULL) return FT_NOMEM(error);
-    memcpy(file, source->path, length);
-    memcpy(file + length, name, name_size);
-    bool is_model = stat(file, &info) == 0 && S_ISREG(info.st_mode);
-    if (is_model) {
-        free(source->path);
-        source->path = file;
-    } else {
+    for (size_t i = 0; i < sizeof folder_files / sizeof folder_files[0]; i++) {
+        size_t size = strlen(folder_files[i]) + 1;
+        char *file = malloc(length + size);
+        if (file == NULL) return FT_NOMEM(error);
+        memcpy(file, source->path, length);
+        memcpy(file + length, folder_files[i], size);
+        if (stat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+            free(source->path);
+            source->path = file;
+            return FT_OK;
+        }
         free(file);
     }
     return FT_OK;
@@ -106,8 +110,7 @@ static ft_status enter_folder(ft_source *source, const char *name, ft_error *err
 
 static ft_status open_path(ft_source *source, ft_error *error) {
     if (cg_matches_path(source->path)) return cg_open(source->path, &source->set, error);
-    FT_TRY(enter_folder(source, "/saved_model.pb", error));
-    FT_TRY(enter_folder(source, "/config.json", error));
+    FT_TRY(enter_folder(source, error));
     FT_TRY(input_open_stream(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, &source->is_stream, error));
     return find_reader(&source->bytes, source->path, &source->reader, error);
 }

@@ -141,6 +141,16 @@ static void test_ncnn(void **state) {
     fail_each_of("ncnn", read_and_bind);
 }
 
+static void test_gguf(void **state) {
+    (void)state;
+    fail_each_of("gguf", read_and_bind);
+}
+
+static void test_safetensors(void **state) {
+    (void)state;
+    fail_each_of("safetensors", read_and_bind);
+}
+
 static void test_cg(void **state) {
     (void)state;
     assert_true(fail_each("fuzz/corpus/cg/plain", read_tables) > 5);
@@ -150,9 +160,10 @@ static void test_cg(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_onnx),   cmocka_unit_test(test_tflite), cmocka_unit_test(test_nnmeter),
-        cmocka_unit_test(test_pickle), cmocka_unit_test(test_cg),     cmocka_unit_test(test_tensorflow),
-        cmocka_unit_test(test_tfjs),   cmocka_unit_test(test_ncnn),
+        cmocka_unit_test(test_onnx),        cmocka_unit_test(test_tflite), cmocka_unit_test(test_nnmeter),
+        cmocka_unit_test(test_pickle),      cmocka_unit_test(test_cg),     cmocka_unit_test(test_tensorflow),
+        cmocka_unit_test(test_tfjs),        cmocka_unit_test(test_ncnn),   cmocka_unit_test(test_gguf),
+        cmocka_unit_test(test_safetensors),
     };
     return cmocka_run_group_tests_name("read/nomem", tests, NULL, NULL);
 }

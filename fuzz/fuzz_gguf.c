@@ -1,0 +1,8 @@
+/* fuzz_gguf.c - any bytes as a GGUF file: a graph or an error, without leaks. */
+#include "downstream.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return downstream_of(&gguf_reader, "fuzz", data, size);
+}
