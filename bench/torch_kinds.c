@@ -69,7 +69,7 @@ static void *need(void *memory) {
 
 static void add_row(const torch_row *row, double amounts[static COLUMNS]) {
     static const double I9_FLOPS = 2.957e12;
-    double anchors[TORCH_TERMS] = {[TORCH_FLOPS] = 1e6 / I9_FLOPS};
+    double anchors[TORCH_ANCHORS] = {[TORCH_FLOPS] = 1e6 / I9_FLOPS};
     float stalls[TORCH_TERMS];
     torch_kind kind = torch_row_kind(row);
     torch_amounts(row, TORCH_CPU, anchors, 1, 1, stalls);
@@ -158,7 +158,7 @@ static void map_each(const double *amounts, double *columns) {
 
 /* Sums over kinds, with a factor for each. */
 static void share(const double *amounts, bool has_factors, double *columns) {
-    const double ones[TORCH_TERMS] = {[TORCH_LAUNCHES] = 1, [TORCH_WEIGHTS] = 1, [TORCH_MOVED] = 1};
+    const double ones[TORCH_ANCHORS] = {[TORCH_LAUNCHES] = 1, [TORCH_WEIGHTS] = 1, [TORCH_MOVED] = 1};
     for (uint32_t i = TORCH_KINDS; i < SHARED; i++) columns[i] = 0;
     for (uint32_t kind = 0; kind < TORCH_KINDS; kind++) {
         torch_row row = {.terms = {[TORCH_LAUNCHES] = 1, [TORCH_WEIGHTS] = 1, [TORCH_MOVED] = 1}};

@@ -10,7 +10,7 @@
 
 #include "predictor/torch/torch_setting.h"
 
-static const double ANCHORS[TORCH_TERMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+static const double ANCHORS[TORCH_ANCHORS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 /* A kernel that reads and writes `written` float32 elements per image. */
 static torch_row row_of(torch_kind kind, double written, double weights) {
@@ -123,13 +123,32 @@ static void every_kind_has_its_factors_on_cpus(void **state) {
 /* Terms of the batch are multiplied by it, weights and launches are not. */
 static void amounts_are_terms_times_anchors(void **state) {
     (void)state;
-    const double anchors[TORCH_TERMS] = {2, 1, 1, 1, 1, 0.5, 1, 0.25, 1, 1};
+    const double anchors[TORCH_ANCHORS] = {2, 1, 1, 1, 1, 0.5, 1, 0.25, 1, 1, 1};
     torch_row row = row_of(TORCH_CONV, 1000, 100);
     float amounts[TORCH_TERMS];
     torch_amounts(&row, TORCH_GPU, anchors, 3, 5, amounts);
     assert_float_equal(amounts[TORCH_LAUNCHES], 1 * 2 * 5, 1e-6);
     assert_float_equal(amounts[TORCH_MOVED], 8000 * 0.5 * 3 * 5, 1e-2);
     assert_float_equal(amounts[TORCH_WEIGHTS], 400 * 0.25 * 5, 1e-3);
+}
+
+/* Linear layers and matrix products of GPUs have a rate of their own; convolutions do not. */
+static void matrix_products_have_their_own_rate(void **state) {
+    (void)state;
+    static const struct {
+        torch_kind kind;
+        double us;
+    } cases[] = {
+        {TORCH_CONV, 10}, {TORCH_POINTWISE, 10}, {TORCH_RECURRENT, 10}, {TORCH_LINEAR, 40}, {TORCH_MATMUL, 40}};
+    double anchors[TORCH_ANCHORS] = {[TORCH_PRODUCTS] = 0.01, [TORCH_MATMUL_RATE] = 0.04};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        torch_kernel kernel = {.kind = cases[i].kind, .launches = 1, .macs = 1000};
+        torch_row row;
+        float amounts[TORCH_TERMS];
+        torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &row);
+        torch_amounts(&row, TORCH_GPU, anchors, 1, 1, amounts);
+        assert_float_equal(amounts[TORCH_PRODUCTS], cases[i].us, 1e-3);
+    }
 }
 
 int main(void) {
@@ -139,6 +158,7 @@ int main(void) {
                                        cmocka_unit_test(computed_weights_are_read_and_written),
                                        cmocka_unit_test(scalar_elements_cost_cycles),
                                        cmocka_unit_test(every_kind_has_its_factors_on_cpus),
-                                       cmocka_unit_test(amounts_are_terms_times_anchors)};
+                                       cmocka_unit_test(amounts_are_terms_times_anchors),
+                                       cmocka_unit_test(matrix_products_have_their_own_rate)};
     return cmocka_run_group_tests_name("predictor/torch_amounts", tests, NULL, NULL);
 }

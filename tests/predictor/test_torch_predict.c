@@ -56,8 +56,8 @@ static void made_open(made *d) {
                                        .is_nhwc = TORCH_NO,
                                        .version = 204,
                                        .typical_batch = 1};
-    d->sheets[GPU] = (torch_sheet){true, 100e12, 100e12, 50e12, 25e12, 1e12};
-    d->sheets[CPU] = (torch_sheet){false, 1e12, 1e12, 1e12, 1e12, 1e11};
+    d->sheets[GPU] = (torch_sheet){true, 100e12, 100e12, 50e12, 25e12, 1e12, 0};
+    d->sheets[CPU] = (torch_sheet){false, 1e12, 1e12, 1e12, 1e12, 1e11, 0};
     d->m = (torch_model){.config = {.hidden = 1, .basis = 1, .members = 2, .bound = 3},
                          .device_count = DEVICES,
                          .setting_count = DEVICES,
@@ -405,12 +405,31 @@ static void large_batches_on_cpus_are_extrapolated(void **state) {
     made_close(&d);
 }
 
+/* Without matrix units for float16, products have the rate of float32. */
+static void types_without_units_are_extrapolated(void **state) {
+    (void)state;
+    static const char *const text =
+        "{\"foretell_device\": 1, \"name\": \"other\", \"kind\": \"gpu\", \"runtime\": \"torch-eager\", "
+        "\"peak_float32_flops\": 25e12, \"bandwidth_bytes_per_s\": 2e12}";
+    made d;
+    made_open(&d);
+    ft_device *other = NULL;
+    assert_int_equal(device_parse(text, strlen(text), "other.json", &other, NULL), FT_OK);
+    const target_device target = {.index = FT_NONE, .sheet = other};
+    outcome o = predict(&d, &target, &(ft_request){.dtype = FT_FLOAT16}, 256);
+    assert_int_equal(o.output.provenance, FT_EXTRAPOLATED);
+    assert_true(is_near(o.output.spread, 0.02 + 0.02 + 0.1));
+    assert_string_equal(o.reason, "the data sheet has no matrix units for float16; products have the rate of float32");
+    ft_device_free(other);
+    made_close(&d);
+}
+
 /* Another GPU, of 2 TB/s, has the unit costs of the group at its own rates. */
 static void other_devices_have_the_costs_of_the_group(void **state) {
     (void)state;
     static const char *const text =
         "{\"foretell_device\": 1, \"name\": \"other\", \"kind\": \"gpu\", \"runtime\": \"torch-eager\", "
-        "\"peak_float32_flops\": 25e12, \"bandwidth_bytes_per_s\": 2e12}";
+        "\"peak_float32_flops\": 25e12, \"peak_float16_flops\": 50e12, \"bandwidth_bytes_per_s\": 2e12}";
     made d;
     made_open(&d);
     ft_device *other = NULL;
@@ -485,6 +504,7 @@ int main(void) {
                                        cmocka_unit_test(small_batches_wait_for_launches),
                                        cmocka_unit_test(launches_take_no_longer_than_a_measured_step),
                                        cmocka_unit_test(large_batches_on_cpus_are_extrapolated),
+                                       cmocka_unit_test(types_without_units_are_extrapolated),
                                        cmocka_unit_test(other_devices_have_the_costs_of_the_group),
                                        cmocka_unit_test(models_without_settings_are_errors)};
     return cmocka_run_group_tests_name("predictor/torch_predict", tests, NULL, NULL);

@@ -92,13 +92,23 @@ static double standardised_bytes(const torch_row *row) {
     return PASSES * row->made;
 }
 
+/* Products of cuBLAS; convolutions and recurrent layers are those of cuDNN. */
+static bool is_matmul(torch_kind kind) {
+    return kind == TORCH_LINEAR || kind == TORCH_MATMUL || kind == TORCH_ATTENTION;
+}
+
 /* --- Amounts ----------------------------------------------------------------------------------------------- */
 
-void torch_amounts(const torch_row *row, torch_side side, const double anchors[static TORCH_TERMS], double batch,
+void torch_amounts(const torch_row *row, torch_side side, const double anchors[static TORCH_ANCHORS], double batch,
                    double launches, float amounts[static TORCH_TERMS]) {
     for (uint32_t i = 0; i < TORCH_TERMS; i++)
         amounts[i] = (float)(row->terms[i] * anchors[i] * launches * (torch_term_scales[i] ? batch : 1));
-    if (side == TORCH_GPU) return;
+    if (side == TORCH_GPU) {
+        /* The kind is looked up only where it matters. */
+        if (anchors[TORCH_MATMUL_RATE] != anchors[TORCH_PRODUCTS] && is_matmul(torch_row_kind(row)))
+            amounts[TORCH_PRODUCTS] *= (float)(anchors[TORCH_MATMUL_RATE] / anchors[TORCH_PRODUCTS]);
+        return;
+    }
     assert(batch > 0 && launches > 0);
     torch_kind kind = torch_row_kind(row);
     kind_factors factors = factors_of(kind);

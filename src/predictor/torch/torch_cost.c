@@ -8,7 +8,7 @@
 #include "predictor/torch/torch_setting.h"
 
 bool torch_term_list_make(const torch_row *rows, uint32_t row_count, torch_side side,
-                          const double anchors[static TORCH_TERMS], double batch, arena *memory,
+                          const double anchors[static TORCH_ANCHORS], double batch, arena *memory,
                           torch_term_list *list) {
     size_t room = (size_t)row_count * TORCH_TERMS + 1;
     *list = (torch_term_list){.rows = ARENA_ARRAY(memory, uint32_t, 2 * room),

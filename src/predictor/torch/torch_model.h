@@ -71,7 +71,8 @@ typedef struct torch_term_list {
 
 /* Lists the terms of rows, one launch each. False when out of memory. */
 bool torch_term_list_make(const torch_row *rows, uint32_t row_count, torch_side side,
-                          const double anchors[static TORCH_TERMS], double batch, arena *memory, torch_term_list *list);
+                          const double anchors[static TORCH_ANCHORS], double batch, arena *memory,
+                          torch_term_list *list);
 /* Computes list->times by a member in a setting (or setting_count + group), from the member's basis of the rows. */
 void torch_term_list_cost(torch_term_list *list, const torch_model *m, torch_side side, uint32_t member,
                           uint32_t setting, const float *basis);

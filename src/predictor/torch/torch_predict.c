@@ -154,7 +154,7 @@ static const float *basis_of(const torch_model *m, const torch_view *view, uint3
 
 static ft_status list_terms(const torch_view *view, const resolved_request *r, arena *memory, torch_term_list *list,
                             ft_error *error) {
-    double anchors[TORCH_TERMS];
+    double anchors[TORCH_ANCHORS];
     torch_sheet_anchors(&r->sheet, &r->requested, anchors);
     bool is_made = torch_term_list_make(view->rows, view->row_count, r->side, anchors, r->batch, memory, list);
     return is_made ? FT_OK : FT_NOMEM(error);
@@ -222,7 +222,8 @@ static bool is_large_batch(const torch_model *m, const resolved_request *r) {
 }
 
 static bool is_assumed(const torch_model *m, const resolved_request *r) {
-    return r->match.is_assumed || is_borrowed_training(m, r) || is_far_batch(m, r);
+    return r->match.is_assumed || is_borrowed_training(m, r) || is_far_batch(m, r) ||
+           torch_sheet_lacks_type(&r->sheet, r->requested.dtype);
 }
 
 /* Half the interval of a measured setting: the error on held-out architectures, widened where members disagree more
@@ -293,6 +294,9 @@ static ft_status set_provenance(const torch_model *m, const resolved_request *r,
     } else if (is_far_batch(m, r) || is_large_batch(m, r)) {
         snprintf(text, sizeof text, "batch %g was not measured on this device; it is extrapolated from smaller ones",
                  r->batch);
+    } else if (torch_sheet_lacks_type(&r->sheet, r->requested.dtype)) {
+        snprintf(text, sizeof text, "the data sheet has no matrix units for %s; products have the rate of float32",
+                 ft_dtype_name(r->requested.dtype));
     } else if (r->match.is_assumed) {
         char difference[TORCH_DIFFERENCE_SIZE];
         torch_setting_difference(measured_setting(m, r), &r->requested, difference);

@@ -32,6 +32,10 @@ typedef enum torch_term {
 
 extern const bool torch_term_scales[TORCH_TERMS]; /* with the batch */
 
+/* Unit costs by data sheet: one per term, and that of matrix products, which may run in another precision than
+ * convolutions. */
+enum { TORCH_MATMUL_RATE = TORCH_TERMS, TORCH_ANCHORS };
+
 enum {
     TORCH_SIZES = 31,        /* base-2 logarithms and shares; see set_sizes */
     TORCH_SIZE_WRITTEN = 13, /* elements */

@@ -43,6 +43,22 @@ static ft_status parse_version(const char *value, size_t length, int32_t *versio
     return FT_OK;
 }
 
+static ft_status parse_tf32(const char *value, size_t length, torch_tf32 *tf32, ft_error *error) {
+    static const char *const words[] = {[TORCH_TF32_NONE] = "none",
+                                        [TORCH_TF32_CONV] = "conv",
+                                        [TORCH_TF32_MATMUL] = "matmul",
+                                        [TORCH_TF32_ALL] = "all"};
+    for (torch_tf32 t = TORCH_TF32_NONE; t <= TORCH_TF32_ALL; t++) {
+        if (!is_word(value, length, words[t])) continue;
+        *tf32 = t;
+        return FT_OK;
+    }
+    return ft_fail(error, FT_ERR_USAGE,
+                   "the setting 'tf32' is '%.*s', but 'none', 'conv', 'matmul' or 'all' is expected: the float32 "
+                   "products that run as TensorFloat-32",
+                   (int)(length < 40 ? length : 40), value);
+}
+
 static ft_status parse_pair(const char *pair, size_t length, torch_setting *c, ft_error *error) {
     const char *equals = memchr(pair, '=', length);
     if (equals == NULL) return FT_OK;
@@ -51,6 +67,7 @@ static ft_status parse_pair(const char *pair, size_t length, torch_setting *c, f
     if (is_word(pair, key, "amp")) return parse_choice("amp", value, rest, "no", "yes", &c->is_mixed, error);
     if (is_word(pair, key, "compile")) return parse_choice("compile", value, rest, "no", "yes", &c->is_compiled, error);
     if (is_word(pair, key, "layout")) return parse_choice("layout", value, rest, "nchw", "nhwc", &c->is_nhwc, error);
+    if (is_word(pair, key, "tf32")) return parse_tf32(value, rest, &c->tf32, error);
     if (is_word(pair, key, "torch")) return parse_version(value, rest, &c->version, error);
     return FT_OK;
 }
@@ -67,7 +84,15 @@ ft_status torch_setting_parse(const char *text, ft_mode mode, ft_dtype dtype, to
     return FT_OK;
 }
 
+/* An unknown version is taken for a recent one. */
+static torch_tf32 default_tf32(int32_t version) {
+    static const int32_t FIRST = 107, CONV_ONLY = 112;
+    if (version < 100 || version >= CONV_ONLY) return TORCH_TF32_CONV;
+    return version >= FIRST ? TORCH_TF32_ALL : TORCH_TF32_NONE;
+}
+
 void torch_setting_complete(torch_setting *s) {
+    if (s->tf32 == TORCH_TF32_OPEN) s->tf32 = default_tf32(s->version);
     if (s->is_compiled == TORCH_OPEN) s->is_compiled = TORCH_NO;
     if (s->is_nhwc == TORCH_OPEN) s->is_nhwc = TORCH_NO;
     if (s->is_mixed != TORCH_OPEN || s->dtype == FT_DTYPE_UNKNOWN) return;
@@ -101,21 +126,40 @@ torch_precision torch_setting_precision(const torch_setting *c) {
 
 /* --- Data sheets --------------------------------------------------------------------------------------------- */
 
+/* Float32 operations a second that a watt sustains, from large products measured on a T4, L4, V100, A100 and P100; they
+ * follow the process of the chip. NAN: unknown, so not limited. */
+static double float32_per_watt(const char *architecture) {
+    static const struct {
+        const char *name;
+        double flops;
+    } known[] = {{"Pascal", 70e9}, {"Volta", 70e9},   {"Turing", 70e9},    {"Ampere", 75e9},
+                 {"Ada", 135e9},   {"Hopper", 135e9}, {"Blackwell", 135e9}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strncmp(architecture, known[i].name, strlen(known[i].name)) == 0) return known[i].flops;
+    return NAN;
+}
+
+/* A rate and its limit: an unknown limit is none, and an unknown rate stays unknown. */
+static double lesser(double rate, double limit) {
+    return rate > limit ? limit : rate;
+}
+
 /* Reduces the peak rates of a GPU to those it sustains, from its data sheet.
  *
  * Clock: a GPU with a low power limit for its units and boost clock does not sustain that clock, since power grows with
  * more than its square; 1.4 W per unit and GHz are enough (RTX 4090 and 5090). Products: a watt sustains about 0.8
- * TFLOP/s of 16-bit products. Bandwidth: a unit requests at most about 12 bytes a cycle in typical kernels, so few
- * units do not saturate a fast memory. */
+ * TFLOP/s of 16-bit products, and much less of float32. Bandwidth: a unit requests at most about 12 bytes a cycle in
+ * typical kernels, so few units do not saturate a fast memory. */
 static void limit_to_sustained(const ft_device *device, torch_sheet *s) {
     static const double ENOUGH_W = 1.4, EXPONENT = 0.4, FLOPS_PER_W = 0.8e12, BYTES_PER_CYCLE = 12;
     double units = ft_device_number(device, "units"), clock = ft_device_number(device, "clock_hz"),
            power = ft_device_number(device, "power_w");
     double share = power / (units * clock * 1e-9 * ENOUGH_W), sustained = share < 1 ? pow(share, EXPONENT) : 1;
     s->peak32 *= sustained;
-    s->peak19 = fmin(s->peak19 * sustained, FLOPS_PER_W / 2 * power); /* fmin ignores NaN */
-    s->peak16 = fmin(s->peak16 * sustained, FLOPS_PER_W * power);
-    s->peak16b = fmin(s->peak16b * sustained, FLOPS_PER_W * power);
+    s->product32 = lesser(s->product32, float32_per_watt(ft_device_architecture(device)) * power);
+    s->peak19 = lesser(s->peak19 * sustained, FLOPS_PER_W / 2 * power);
+    s->peak16 = lesser(s->peak16 * sustained, FLOPS_PER_W * power);
+    s->peak16b = lesser(s->peak16b * sustained, FLOPS_PER_W * power);
     double requested = BYTES_PER_CYCLE * units * clock * sustained;
     if (requested > 0) s->bandwidth = 1 / (1 / s->bandwidth + 1 / requested);
 }
@@ -124,33 +168,47 @@ ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error
     torch_sheet made = {.is_gpu = strcmp(ft_device_kind(device), "gpu") == 0};
     made.peak32 = ft_device_number(device, "peak_float32_flops");
     made.bandwidth = ft_device_number(device, "bandwidth_bytes_per_s");
+    made.product32 = fmax(made.peak32, ft_device_number(device, "peak_float32_matrix_flops")); /* ignores NaN */
     if (strcmp(ft_device_kind(device), "npu") == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is an NPU, which does not run PyTorch", ft_device_name(device));
     if (isnan(made.peak32) || isnan(made.bandwidth))
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "'%s' was not measured, and its file lacks peak_float32_flops or bandwidth_bytes_per_s",
                        ft_device_name(device));
-    /* A missing rate is that of the next wider type. */
     made.peak19 = ft_device_number(device, "peak_tensorfloat32_flops");
-    if (isnan(made.peak19)) made.peak19 = made.peak32;
     made.peak16 = ft_device_number(device, "peak_float16_flops");
-    if (isnan(made.peak16)) made.peak16 = made.peak19;
     made.peak16b = ft_device_number(device, "peak_bfloat16_flops");
-    if (isnan(made.peak16b)) made.peak16b = made.peak19;
     if (made.is_gpu) limit_to_sustained(device, &made);
+    /* A missing rate is that of the next wider type. */
+    if (isnan(made.peak19)) made.peak19 = made.product32;
+    if (isnan(made.peak16)) made.peak16 = made.peak19;
+    if (isnan(made.peak16b)) made.peak16b = made.peak19;
     *sheet = made;
     return FT_OK;
 }
 
-void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_TERMS]) {
+bool torch_sheet_lacks_type(const torch_sheet *sheet, ft_dtype dtype) {
+    if (!sheet->is_gpu) return false;
+    return (dtype == FT_FLOAT16 && sheet->peak16 <= sheet->peak19) ||
+           (dtype == FT_BFLOAT16 && sheet->peak16b <= sheet->peak19);
+}
+
+/* Rate of products, of cuDNN or of cuBLAS: `other` is the setting where only the other kind is TensorFloat-32. */
+static double product_rate(const torch_sheet *sheet, const torch_setting *setting, torch_tf32 other) {
+    if (setting->dtype == FT_FLOAT16) return sheet->peak16;
+    if (setting->dtype == FT_BFLOAT16) return sheet->peak16b;
+    if (setting->tf32 == TORCH_TF32_NONE || setting->tf32 == other)
+        return sheet->product32 > 0 ? sheet->product32 : sheet->peak32;
+    return fmax(sheet->peak19, sheet->product32);
+}
+
+void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_ANCHORS]) {
     assert(sheet->bandwidth > 0 && sheet->peak32 > 0);
     static const double LAUNCH_US = 4, SERIAL_US = 0.3, SELDOM_US = 1e-3;
-    double products = setting->dtype == FT_FLOAT16    ? sheet->peak16
-                      : setting->dtype == FT_BFLOAT16 ? sheet->peak16b
-                                                      : sheet->peak19;
     double byte = 1e6 / sheet->bandwidth;
     anchors[TORCH_LAUNCHES] = LAUNCH_US;
-    anchors[TORCH_PRODUCTS] = anchors[TORCH_ATTENDED] = 2e6 / products;
+    anchors[TORCH_PRODUCTS] = 2e6 / product_rate(sheet, setting, TORCH_TF32_MATMUL);
+    anchors[TORCH_ATTENDED] = anchors[TORCH_MATMUL_RATE] = 2e6 / product_rate(sheet, setting, TORCH_TF32_CONV);
     anchors[TORCH_VECTOR_PRODUCTS] = 2e6 / sheet->peak32;
     anchors[TORCH_SCORES] = 4 * byte;
     anchors[TORCH_MOVED] = anchors[TORCH_CASTS] = anchors[TORCH_WEIGHTS] = byte;

@@ -15,12 +15,23 @@ enum { TORCH_MAX_SETTINGS = 256 };
 
 typedef enum torch_choice { TORCH_OPEN, TORCH_NO, TORCH_YES } torch_choice;
 
+/* Float32 products that run as TensorFloat-32: those of cuDNN (convolutions, recurrent layers) and of cuBLAS (linear
+ * layers, attention) have a switch each in PyTorch. */
+typedef enum torch_tf32 {
+    TORCH_TF32_OPEN,
+    TORCH_TF32_NONE,
+    TORCH_TF32_CONV,
+    TORCH_TF32_MATMUL,
+    TORCH_TF32_ALL
+} torch_tf32;
+
 typedef struct torch_setting {
     uint32_t device; /* of the predictor; FT_NONE: a request for another one */
     ft_mode mode;
     ft_dtype dtype;
     torch_choice is_mixed, is_compiled, is_nhwc; /* amp, compile, layout */
     int32_t version;                             /* 204 is 2.4; 0: open */
+    torch_tf32 tf32;                             /* of float32 on GPUs; files do not store it */
     uint32_t typical_batch;                      /* of its measurements; not compared by torch_setting_equal */
 } torch_setting;
 
@@ -28,7 +39,8 @@ typedef struct torch_setting {
  * an invalid value is FT_ERR_USAGE. Choices that it leaves open have their defaults. */
 ft_status torch_setting_parse(const char *text, ft_mode mode, ft_dtype dtype, torch_setting *setting, ft_error *error);
 /* Gives open choices the defaults of PyTorch: not compiled, nchw, and autocast for types of 16 bits; whether there is
- * autocast stays open as long as the type is. */
+ * autocast stays open as long as the type is. TensorFloat-32: convolutions since 1.7, and matrix products from 1.7 to
+ * 1.11. */
 void torch_setting_complete(torch_setting *setting);
 /* Whether settings belong to one group: the same mode, type, compilation and layout, and both before or after version
  * 2; the device may differ. */
@@ -46,6 +58,7 @@ typedef struct torch_sheet {
     bool is_gpu;
     double peak16, peak16b, peak19, peak32; /* operations per second: float16, bfloat16, TensorFloat-32, float32 */
     double bandwidth;                       /* bytes per second */
+    double product32;                       /* full float32 products; 0: as peak32 */
 } torch_sheet;
 
 static inline torch_side torch_sheet_side(const torch_sheet *sheet) {
@@ -54,12 +67,14 @@ static inline torch_side torch_sheet_side(const torch_sheet *sheet) {
 
 /* FT_ERR_UNSUPPORTED when peak or bandwidth are missing. */
 ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error *error);
+/* Whether a GPU has no matrix units for a type of 16 bits: products run at the rate of float32. */
+bool torch_sheet_lacks_type(const torch_sheet *sheet, ft_dtype dtype);
 /* Microseconds per unit of each term at these rates. */
-void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_TERMS]);
+void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_ANCHORS]);
 
 /* torch_amounts.c: microseconds of each term of `launches` launches of a row at the rates of the data sheet; on CPUs
  * with the known effects of kinds of kernels and of memory. */
-void torch_amounts(const torch_row *row, torch_side side, const double anchors[static TORCH_TERMS], double batch,
+void torch_amounts(const torch_row *row, torch_side side, const double anchors[static TORCH_ANCHORS], double batch,
                    double launches, float amounts[static TORCH_TERMS]);
 
 /* The measured setting nearest to a request; distance 0: the same. */

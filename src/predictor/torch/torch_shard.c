@@ -70,7 +70,7 @@ static void add_label(torch_shard *s, filling *f, uint32_t number) {
     const torch_program *program = &data->programs[label->program];
     const torch_setting *setting = &data->settings[label->setting];
     const torch_sheet *sheet = &data->sheets[setting->device];
-    double anchors[TORCH_TERMS];
+    double anchors[TORCH_ANCHORS];
     torch_sheet_anchors(sheet, setting, anchors);
     bool has_prior = sheet->is_gpu && setting->mode == FT_INFER;
     f->targets[number] = label->log_us;

@@ -79,7 +79,7 @@ static void shares_of(const torch_data *data, const torch_label *label, double s
     const torch_setting *setting = &data->settings[label->setting];
     const torch_program *program = &data->programs[label->program];
     const torch_sheet *sheet = &data->sheets[setting->device];
-    double anchors[TORCH_TERMS], time = exp((double)label->log_us);
+    double anchors[TORCH_ANCHORS], time = exp((double)label->log_us);
     torch_sheet_anchors(sheet, setting, anchors);
     for (uint32_t k = 0; k < TORCH_TERMS; k++) shares[k] = 0;
     for (uint32_t i = program->start; i < program->start + program->count; i++) {
