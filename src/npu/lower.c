@@ -28,12 +28,19 @@ int32_t npu_bytes_of(const npu_lowering *l, const ft_tensor *t) {
     return bits <= 8 ? 1 : (int32_t)(bits / 8);
 }
 
+int64_t npu_axis_index(const npu_lowering *l, const ft_tensor *t, int64_t axis) {
+    if (axis < 0) axis += t->rank;
+    if (!npu_has_channels_second(l, t)) return axis + 4 - t->rank;
+    return axis == 0 ? 0 : axis == 1 ? 3 : axis + 3 - t->rank;
+}
+
 npu_shape npu_shape_of(const npu_lowering *l, const ft_tensor *t) {
     int64_t d[4] = {1, 1, 1, 1}, dims[FT_MAX_RANK];
     int32_t rank = t->rank > 0 && shape_elems(t->dims, t->rank) > 0 ? t->rank : 0; /* an unknown size counts as 1 */
     for (int32_t i = 0; i < rank; i++) dims[i] = t->dims[i] > 0 ? t->dims[i] : 1;
     if (l->batch > 1 && t->is_batched && rank > 0 && dims[0] % l->batch == 0) dims[0] /= l->batch;
-    if (l->graph->layout == FT_NCHW && rank == 4) return (npu_shape){dims[0], dims[2], dims[3], dims[1]};
+    if (rank > 2 && npu_has_channels_second(l, t))
+        return (npu_shape){dims[0], rank == 4 ? dims[2] : 1, dims[rank - 1], dims[1]};
     for (int32_t i = 0; i < rank; i++) {
         int32_t at = 4 - rank + i;
         d[at > 0 ? at : 0] *= dims[i];
@@ -283,6 +290,7 @@ static void count_uses(npu_lowering *l) {
 static ft_status lower_all(npu_lowering *l, ft_error *error) {
     const ft_graph *graph = l->graph;
     npu_rule_cache cache = {{NULL}, {NULL}};
+    npu_find_signals(l);
     for (uint32_t i = 0; i < graph->op_count; i++) {
         const ft_op *op = &graph->ops[i];
         l->rules[i] = npu_rule_find(op->def, &cache);
@@ -310,10 +318,12 @@ static bool allocate_lowering(npu_lowering *l, arena *memory) {
     arena *scratch = l->net->memory;
     l->views = ARENA_ARRAY(scratch, npu_view, (size_t)graph->tensor_count + 1);
     l->rules = ARENA_ARRAY(scratch, const npu_rule *, (size_t)graph->op_count + 1);
+    l->is_signal = ARENA_ARRAY(scratch, bool, (size_t)graph->tensor_count + 1);
     l->is_npu = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
     l->net->tensor_of = ARENA_ARRAY(memory, uint32_t, (size_t)graph->tensor_count + 1);
     l->net->is_npu = l->is_npu;
-    if (l->views == NULL || l->rules == NULL || l->is_npu == NULL || l->net->tensor_of == NULL) return false;
+    if (l->views == NULL || l->rules == NULL || l->is_signal == NULL || l->is_npu == NULL || l->net->tensor_of == NULL)
+        return false;
     for (uint32_t i = 0; i < graph->tensor_count; i++) l->views[i].tensor = l->net->tensor_of[i] = FT_NONE;
     return true;
 }

@@ -24,6 +24,7 @@ struct npu_lowering {
     uint32_t producer_capacity;
     bool *is_npu;           /* by operator */
     const npu_rule **rules; /* by operator; NULL: runs on the CPU */
+    bool *is_signal;        /* by tensor of the graph: of rank 3, with its channels second (channels.c) */
     bool is_float;          /* floats are counted as int8 */
     int64_t batch;          /* batched dimensions 0 are divided by it */
     uint32_t op;            /* being lowered */
@@ -57,6 +58,16 @@ bool npu_check_reshape(const npu_lowering *l, const ft_op *op);
 bool npu_check_softmax(const npu_lowering *l, const ft_op *op);
 bool npu_check_argmax(const npu_lowering *l, const ft_op *op);
 bool npu_check_none(const npu_lowering *l, const ft_op *op);
+
+/* Sets l->is_signal. */
+void npu_find_signals(npu_lowering *l);
+/* Whether the second dimension of a tensor is its channels. */
+static inline bool npu_has_channels_second(const npu_lowering *l, const ft_tensor *t) {
+    if (l->graph->layout != FT_NCHW) return false;
+    return t->rank == 4 || (t->rank == 3 && l->is_signal[t - l->graph->tensors]);
+}
+/* Index among N, H, W and C of an axis of a tensor, 0 or more; below 0 for the leading axes of more than four. */
+int64_t npu_axis_index(const npu_lowering *l, const ft_tensor *t, int64_t axis);
 
 npu_shape npu_shape_of(const npu_lowering *l, const ft_tensor *t);
 int32_t npu_bytes_of(const npu_lowering *l, const ft_tensor *t);

@@ -53,10 +53,8 @@ void npu_lower_reshape(npu_lowering *l, const ft_op *op) {
 /* --- Concatenation and slices -------------------------------------------------------------------------------- */
 
 /* Index of an axis of a tensor among N, H, W and C. */
-static int axis_index(const npu_lowering *l, int64_t axis, int32_t rank) {
-    if (axis < 0) axis += rank;
-    if (l->graph->layout == FT_NCHW && rank == 4) return axis == 0 ? 0 : axis == 1 ? 3 : (int)axis - 1;
-    int64_t at = axis + 4 - rank;
+static int axis_index(const npu_lowering *l, int64_t axis, const ft_tensor *t) {
+    int64_t at = npu_axis_index(l, t, axis);
     return at < 0 ? 0 : at > 3 ? 3 : (int)at;
 }
 
@@ -69,7 +67,7 @@ void npu_lower_concat(npu_lowering *l, const ft_op *op) {
     const ft_tensor *y = op_output(l->graph, op, 0);
     uint32_t out = npu_output(l, op, 0);
     npu_shape ofm = npu_shape_of(l, y);
-    int at = axis_index(l, op_attr_int(op, "axis", 0), y->rank);
+    int at = axis_index(l, op_attr_int(op, "axis", 0), y);
     int64_t offset = 0;
     for (uint32_t i = 0; i < op->input_count && !l->has_failed; i++) {
         npu_view in = npu_input_view(l, op, i);

@@ -45,9 +45,7 @@ void npu_reduced_axes(const npu_lowering *l, const ft_op *op, bool is_reduced[4]
         count = (uint32_t)axes->value->count;
     }
     for (uint32_t i = 0; i < count; i++) {
-        int64_t axis = list[i] < 0 ? list[i] + x->rank : list[i];
-        int64_t at = axis + 4 - x->rank;
-        if (l->graph->layout == FT_NCHW && x->rank == 4) at = axis == 0 ? 0 : axis == 1 ? 3 : axis - 1;
+        int64_t at = npu_axis_index(l, x, list[i]);
         if (at >= 0 && at < 4) is_reduced[at] = true;
     }
 }
