@@ -20,7 +20,6 @@
 const field summary_fields[] = {
     FIELD(summary_facts, op_count, FIELD_COUNT),
     FIELD(summary_facts, folded_op_count, FIELD_COUNT),
-    FIELD(summary_facts, unused_op_count, FIELD_COUNT),
     FIELD(summary_facts, op_type_count, FIELD_COUNT),
     FIELD(summary_facts, params, FIELD_COUNT),
     FIELD(summary_facts, buffer_elems, FIELD_COUNT),
@@ -72,6 +71,7 @@ const field summary_fields[] = {
     FIELD(summary_facts, kernel_moved_bytes, FIELD_COUNT),
     FIELD(summary_facts, tied_params, FIELD_COUNT),
     FIELD(summary_facts, open_op_count, FIELD_COUNT),
+    FIELD(summary_facts, unused_op_count, FIELD_COUNT),
     FIELD_END,
 };
 
