@@ -66,7 +66,7 @@ typedef struct ft_program_result {
 FT_API ft_status ft_report_programs(FILE *stream, const ft_style *style, const ft_program_result *programs,
                                     uint32_t count, ft_error *error);
 /* Devices and the predictors that were trained on them: a list of the bundled devices and those of the predictors, or
- * the data sheets of the named ones (by any name, or by the path of a file). */
+ * the data sheets of the named ones (by any name, or by the path of a file). Without a set (NULL), the bundled ones. */
 FT_API ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *set,
                                    const char *const *names, uint32_t count, ft_error *error);
 /* The predictors of a set: metrics, devices, size of the file, and accuracy on held-out data. */

@@ -321,7 +321,7 @@ static void write_table(const device_list *l, sink *out) {
 
 ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *set, const char *const *names,
                             uint32_t count, ft_error *error) {
-    FT_REQUIRE(error, stream, style, set);
+    FT_REQUIRE(error, stream, style);
     if (count > 0) FT_REQUIRE(error, names);
     FT_TRY(style_check(style, error));
     sink out = {.stream = stream};

@@ -81,6 +81,22 @@ static void test_one_device(void **state) {
     has(devices_text(FT_CSV, "mine.json"), "mine,,npu,tflite-cpu,times.ftm,");
 }
 
+/* What the command lists when the bundled predictors cannot be read. */
+static void test_devices_without_predictors(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    ft_error error;
+    ft_style style = style_of(FT_CSV);
+    FILE *stream = open_memstream(&text, &size);
+    if (ft_report_devices(stream, &style, NULL, NULL, 0, &error) != FT_OK) fail_msg("%s", error.message);
+    fclose(stream);
+    uint32_t lines = 0;
+    for (const char *c = text; *c != '\0'; c++) lines += *c == '\n';
+    assert_int_equal(lines, ft_device_count() + 1);
+    has(text, "rtx-4090,");
+}
+
 static void test_unknown_device(void **state) {
     (void)state;
     ft_error error;
@@ -205,6 +221,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_devices_once),
         cmocka_unit_test(test_one_device),
+        cmocka_unit_test(test_devices_without_predictors),
         cmocka_unit_test(test_unknown_device),
         cmocka_unit_test(test_predictors),
         cmocka_unit_test(test_scores_name_what_was_held_out),
