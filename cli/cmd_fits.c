@@ -105,8 +105,8 @@ typedef struct fit_check {
     arguments *args;
     const ft_graph *model;
     ft_binding shapes;
-    double free_bytes[PREDICT_MAX_DEVICES]; /* of each device; NaN: unknown */
-    bool is_whole;                          /* by data sheets */
+    double free_bytes[FT_MAX_TARGETS]; /* of each device; NaN: unknown */
+    bool is_whole;                     /* by data sheets */
 } fit_check;
 
 /* 0 when all fit; 20 when one does not; 21 when one is uncertain. */
@@ -176,10 +176,10 @@ static int write_report(fit_check *q) {
 static ft_status find_memory(fit_check *q) {
     const predict_options *a = &q->args->predict;
     for (uint32_t i = 0; i < a->device_count; i++)
-        q->free_bytes[i] = q->is_whole ? predict_device_memory(a, i) : q->args->free_bytes;
+        q->free_bytes[i] = q->is_whole ? ft_targets_memory(a->targets, i) : q->args->free_bytes;
     if (!q->args->is_max_batch || !isnan(q->free_bytes[0])) return FT_OK;
     return cli_fail(FT_ERR_USAGE, "the data sheet of %s has no memory size: give it with --free BYTES",
-                    a->devices[0].name);
+                    ft_targets_name(a->targets, 0));
 }
 
 static int check_model(arguments *args) {

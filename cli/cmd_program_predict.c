@@ -239,15 +239,16 @@ static const char *proper_name(const predicting *p, const char *device) {
 /* A device that a file describes. */
 static ft_status open_sheet(predicting *p) {
     if (p->sheet != NULL) return FT_OK; /* of the log before */
-    ft_status status = open_device_file(p->options->device, &p->sheet);
-    if (status != FT_OK) return status;
+    ft_error error;
+    if (ft_device_open_file(p->options->device, &p->sheet, &error) != FT_OK)
+        return cli_fail(error.status, "%s", error.message);
     p->device = ft_device_name(p->sheet);
     return FT_OK;
 }
 
 static ft_status choose_device(predicting *p, const char *log) {
     const program_predict_options *o = p->options;
-    if (o->device != NULL && is_device_file(o->device)) return open_sheet(p);
+    if (o->device != NULL && ft_device_is_file(o->device)) return open_sheet(p);
     p->device = proper_name(p, o->device);
     if (p->device == NULL && ft_predictor_device_count(p->predictor) == 1)
         p->device = ft_predictor_device(p->predictor, 0);

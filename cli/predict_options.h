@@ -5,7 +5,7 @@
 
 #include "model_walk.h"
 
-enum { PREDICT_MAX_DEVICES = 256, PREDICT_MAX_BATCHES = 64, PREDICT_MAX_SETTINGS = 16 };
+enum { PREDICT_MAX_BATCHES = 64, PREDICT_MAX_SETTINGS = 16 };
 
 typedef struct predict_options {
     shape_list shapes;
@@ -26,32 +26,18 @@ typedef struct predict_options {
 
     /* Once open: */
     ft_predictor_set *set;
-    char *names; /* memory of the device names */
-    struct {
-        const char *name;
-        ft_device *sheet; /* of a file of the user's own */
-        bool is_without_torch;
-    } devices[PREDICT_MAX_DEVICES];
+    ft_targets *targets;
     uint32_t device_count;
-    char *setting;       /* all settings, as "compile=yes;layout=nhwc" */
-    char *other_setting; /* without those of PyTorch, for devices that do not run it */
 } predict_options;
 
 /* The options; `input` is a predict_options. */
 extern const option_set predict_option_set;
 void predict_options_init(predict_options *a);
-/* Opens predictors and devices and sorts the settings. Prints a message when it fails. */
+/* Opens predictors and devices. Prints a message when it fails. */
 ft_status predict_options_open(predict_options *a);
 ft_request predict_request(const predict_options *a, uint32_t device, int64_t batch);
 /* All requests, device by device; the caller frees them. NULL when out of memory. */
 ft_request *predict_requests(const predict_options *a, uint32_t *count);
 void predict_options_close(predict_options *a);
-
-/* Whether --device names a data sheet file. */
-bool is_device_file(const char *device);
-/* Opens one; the name of a bundled device is refused unless all numbers are equal. Prints a message when it fails. */
-ft_status open_device_file(const char *file, ft_device **sheet);
-/* The bytes of memory of a device by its data sheet; NaN: unknown. */
-double predict_device_memory(const predict_options *a, uint32_t device);
 
 #endif

@@ -35,10 +35,12 @@
 #define FORETELL_FORETELL_H
 
 #include "foretell/adapt.h"
+#include "foretell/command.h"
 #include "foretell/cost.h"
 #include "foretell/data_report.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
+#include "foretell/document.h"
 #include "foretell/forecast.h"
 #include "foretell/forecast_report.h"
 #include "foretell/generate.h"
@@ -53,6 +55,7 @@
 #include "foretell/program.h"
 #include "foretell/replay.h"
 #include "foretell/status.h"
+#include "foretell/target.h"
 #include "foretell/tune.h"
 
 FT_C_BEGIN

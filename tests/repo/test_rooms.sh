@@ -22,6 +22,7 @@ declare -A may=(
     [forecast]='base graph cost device nn data predictor report'
     [replay]='base graph read cost device predictor report forecast'
     [learn]='base graph cost device nn data predictor report'
+    [command]='base'
 )
 
 # Sub-folder of a room -> sub-folders of the same room that it may include besides its own; '.' is the room's own folder.
@@ -164,6 +165,7 @@ for folder in src/*/; do
 done
 point "ARCHITECTURE.md has the same table" architecture_agrees
 point "cli includes only public headers" only_public cli
+point "serve includes only public headers" only_public serve
 point "examples include only public headers" only_public examples
 point "public headers include only public headers" only_public include/foretell
 point "each public header compiles on its own" public_headers_stand_alone

@@ -1,0 +1,44 @@
+/* command_options.h - options of a command, as parsed from a JSON object. */
+#ifndef COMMAND_OPTIONS_H
+#define COMMAND_OPTIONS_H
+
+#include "base/json.h"
+#include "foretell/command.h"
+
+enum { COMMAND_MAX_BATCHES = 64, COMMAND_MAX_SETTINGS = 32, COMMAND_MAX_SHAPES = 64 };
+
+/* Flags, so that a key can say which commands have it. */
+typedef enum command_kind { KIND_PREDICT = 1, KIND_FITS = 2, KIND_MAX_BATCH = 4, KIND_INSPECT = 8 } command_kind;
+
+typedef struct command_options {
+    command_kind kind;
+    char *model, *name; /* NULL: absent */
+    char *devices;      /* separated by commas */
+    char *runtime;      /* the rules that devices must run; NULL: any */
+    char *kernels;      /* inspect: runtime whose kernels are listed */
+    char *settings[COMMAND_MAX_SETTINGS];
+    uint32_t setting_count;
+    int64_t batches[COMMAND_MAX_BATCHES];
+    uint32_t batch_count;
+    char *shape_names[COMMAND_MAX_SHAPES]; /* memory of the names in `shapes` */
+    ft_shape_binding shapes[COMMAND_MAX_SHAPES];
+    uint32_t shape_count;
+    ft_mode mode;
+    ft_dtype dtype;
+    ft_optimizer optimizer;
+    bool has_optimizer;
+    ft_output output;
+    bool has_layers, has_nodes, is_mixed, has_no_inplace;
+    uint32_t top;
+    int64_t samples;
+    int64_t max_batch;
+    double free_bytes; /* NaN: all that the device has */
+    double workspace_bytes;
+    ft_sort sort;
+} command_options;
+
+/* Parses an object. The options can be freed after a failure too. */
+ft_status command_options_parse(command_kind kind, const json_t *object, command_options *q, ft_error *error);
+void command_options_free(command_options *q);
+
+#endif
