@@ -5,6 +5,7 @@
  * predictors
  *     predict open ROUNDS                 all bundled predictors: microseconds to open them, and their memory
  *     predict process ROUNDS COMMAND...   a whole process, start to end: milliseconds and resident memory
+ *     predict usage 1 COMMAND...          a whole process: seconds of processor time and resident memory
  *
  * Prints lines of CSV: case,value,unit. A value is the smallest of five medians of so many rounds, a tenth of a
  * second apart, to exclude other load of a shared machine. bench/run collects them. */
@@ -144,7 +145,7 @@ static void time_open(long rounds) {
 
 typedef struct process {
     char **command;
-    double peak_mb;
+    double peak_mb, cpu_s;
 } process;
 
 static double run(void *user) {
@@ -161,6 +162,8 @@ static double run(void *user) {
     int status;
     if (child < 0 || wait4(child, &status, 0, &used) != child || status != 0) fail("the command failed");
     p->peak_mb = (double)used.ru_maxrss * 1024 / 1e6;
+    p->cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+               (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     return now_us() - started;
 }
 
@@ -170,10 +173,18 @@ static void time_process(long rounds, char **command) {
     printf("memory,%.1f,MB\n", p.peak_mb);
 }
 
+/* Processor time in seconds and memory in MB of one run: other work of the machine does not count. */
+static void print_usage(char **command) {
+    process p = {.command = command};
+    run(&p);
+    printf("%.3f,%.1f\n", p.cpu_s, p.peak_mb);
+}
+
 int main(int argc, char **argv) {
     long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
     if (rounds < 1 || rounds > MAX_ROUNDS) {
-        fputs("usage: predict one ROUNDS FILE DEVICE | many ROUNDS FILE | open ROUNDS | process ROUNDS COMMAND...\n",
+        fputs("usage: predict one ROUNDS FILE DEVICE | many ROUNDS FILE | open ROUNDS | process ROUNDS COMMAND... |\n  "
+              "             usage 1 COMMAND...\n",
               stderr);
         return 2;
     }
@@ -185,6 +196,8 @@ int main(int argc, char **argv) {
         time_open(rounds);
     else if (strcmp(argv[1], "process") == 0 && argc > 3)
         time_process(rounds, argv + 3);
+    else if (strcmp(argv[1], "usage") == 0 && argc > 3)
+        print_usage(argv + 3);
     else
         fail("what is to be timed?");
     return 0;

@@ -231,6 +231,10 @@ const char *more_output(builder *b) {
     return name;
 }
 
+void more_input(builder *b, const char *name) {
+    APPEND(b, b->last, input, (char *)name);
+}
+
 void no_output(builder *b) {
     APPEND(b, b->last, output, keep(b, ""));
 }

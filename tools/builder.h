@@ -27,6 +27,7 @@ typedef struct build_options {
     bool has_weights; /* fill weights with pseudo-random numbers; else only their shapes are written */
     int64_t batch;    /* 0: a symbol */
     double width;     /* factor on the channels of networks that have one */
+    int ops;          /* operators of networks of any length, about */
 } build_options;
 
 builder *builder_new(const char *name, build_options options);
@@ -48,6 +49,7 @@ const char *numbers(builder *b, int count, ...); /* float, rank 1, given as doub
 
 /* Adds an operator; its inputs are names, "" for an omitted one, NULL ends them. */
 const char *op(builder *b, const char *type, ...);
+void more_input(builder *b, const char *name); /* one more input of the operator added last */
 const char *more_output(builder *b);           /* one more output of the operator added last */
 void no_output(builder *b);                    /* leaves out an optional output of it */
 void set_domain(builder *b, const char *name); /* of the operator added last, when it is not ONNX's own */

@@ -1,6 +1,6 @@
 /* makemodel.c - writes well-known networks as ONNX files, for demos, tests and benchmarks.
  *
- *     makemodel [--no-weights] [--batch N] [--width F] NETWORK FILE
+ *     makemodel [--no-weights] [--batch N] [--width F] [--ops N] NETWORK FILE
  *
  * The networks are in networks_*.c, the ONNX messages in builder.c. */
 #include <errno.h>
@@ -22,11 +22,18 @@ const network networks[] = {
     {"detector", "three-scale object detector that ends in non-maximum suppression", detector},
     {"fixed_batch", "small CNN exported at one batch size, which its Reshape holds as a constant", fixed_batch},
     {"custom_op", "small CNN with an unknown operator", custom_op},
+    {"chain", "convolutions and activations, --ops of them", chain},
+    {"varied", "convolutions of which no two are alike", varied},
+    {"wide", "an operator with as many inputs as --ops says", wide},
+    {"nested", "tensors that are needed until the end", nested},
+    {"attention_chain", "blocks of attention over 16 tokens", attention_chain},
     {NULL, NULL, NULL},
 };
 
+enum { MAX_OPS = 2000000 };
+
 static int usage(FILE *to) {
-    fputs("usage: makemodel [--no-weights] [--batch N] [--width F] NETWORK FILE\n\n", to);
+    fputs("usage: makemodel [--no-weights] [--batch N] [--width F] [--ops N] NETWORK FILE\n\n", to);
     for (const network *n = networks; n->name; n++) fprintf(to, "  %-15s %s\n", n->name, n->text);
     return to == stderr ? 2 : 0;
 }
@@ -39,12 +46,11 @@ static const network *find(const char *name) {
 }
 
 int main(int argc, char **argv) {
-    static const struct option known[] = {{"no-weights", no_argument, NULL, 'n'},
-                                          {"batch", required_argument, NULL, 'b'},
-                                          {"width", required_argument, NULL, 'w'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    build_options options = {.has_weights = true, .width = 1.0};
+    static const struct option known[] = {
+        {"no-weights", no_argument, NULL, 'n'},  {"batch", required_argument, NULL, 'b'},
+        {"width", required_argument, NULL, 'w'}, {"ops", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    build_options options = {.has_weights = true, .width = 1.0, .ops = 1000};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
         case 'n':
@@ -56,6 +62,9 @@ int main(int argc, char **argv) {
         case 'w':
             options.width = strtod(optarg, NULL);
             break;
+        case 'o':
+            options.ops = (int)strtol(optarg, NULL, 10);
+            break;
         case 'h':
             return usage(stdout);
         default:
@@ -63,7 +72,9 @@ int main(int argc, char **argv) {
         }
     }
     const network *chosen = argc - optind == 2 ? find(argv[optind]) : NULL;
-    if (!chosen || options.batch < 0 || !(options.width > 0.0 && options.width <= 8.0)) return usage(stderr);
+    bool is_valid =
+        options.batch >= 0 && options.width > 0.0 && options.width <= 8.0 && options.ops > 0 && options.ops <= MAX_OPS;
+    if (!chosen || !is_valid) return usage(stderr);
     builder *b = builder_new(chosen->name, options);
     chosen->describe(b);
     if (!builder_write(b, argv[optind + 1])) {

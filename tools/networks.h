@@ -29,4 +29,11 @@ void lstm_tagger(builder *b);
 void llama_1b_int4(builder *b);
 void bert_optimized(builder *b);
 
+/* networks_long.c: of about `ops` operators */
+void chain(builder *b);
+void varied(builder *b);
+void wide(builder *b);
+void nested(builder *b);
+void attention_chain(builder *b);
+
 #endif
