@@ -261,9 +261,9 @@ torture: all $(BUILD)/torture/fault.so
 
 # --- Fuzzing ---------------------------------------------------------------------------------------------------------
 
-fuzz: | setup-fuzz
+fuzz: $(MAKEMODEL) | setup-fuzz
 	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=clang SANITIZE=fuzzer-no-link,address,undefined fuzzers
-	@scripts/fuzz $(TIME) $(or $(TARGET),$(FUZZ_SOURCES:fuzz/fuzz_%.c=%))
+	@MAKEMODEL=$(MAKEMODEL) scripts/fuzz $(TIME) $(or $(TARGET),$(FUZZ_SOURCES:fuzz/fuzz_%.c=%))
 
 fuzzers: $(FUZZERS)
 

@@ -51,19 +51,20 @@ static void test_elements(void **state) {
     }
 }
 
-static void test_finite(void **state) {
+static void test_bounded(void **state) {
     (void)state;
-    static const float wrong[] = {INFINITY, -INFINITY, NAN};
+    static const float wrong[] = {INFINITY, -INFINITY, NAN, 1.01e18F, -1.01e18F};
+    const float bound = 1e18F;
     for (size_t n = 0; n < MAX_FLOATS; n++) {
         fill(n);
         a[n] = NAN; /* after the last */
-        assert_true(loop_is_finite(n, a));
+        assert_true(loop_is_bounded(n, bound, a));
         for (size_t i = 0; i < n; i++) {
             float kept = a[i];
-            a[i] = wrong[i % 3];
-            assert_false(loop_is_finite(n, a));
-            a[i] = i % 2 == 0 ? 3.4e38F : -0.0F;
-            assert_true(loop_is_finite(n, a));
+            a[i] = wrong[i % 5];
+            assert_false(loop_is_bounded(n, bound, a));
+            a[i] = i % 2 == 0 ? 1e18F : -0.0F;
+            assert_true(loop_is_bounded(n, bound, a));
             a[i] = kept;
         }
     }
@@ -109,7 +110,7 @@ static void test_columns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_finite),
+        cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_columns),
     };

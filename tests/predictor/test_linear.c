@@ -70,7 +70,7 @@ static void damaged_models_are_refused(void **state) {
     ft_error error;
     json_t *none = json_object();
     assert_int_equal(f.family->load(none, negative, 6, fitted_devices, 2, &m, &error), FT_ERR_DAMAGED);
-    assert_non_null(strstr(error.message, "number 4 is -1"));
+    assert_non_null(strstr(error.message, "unit cost 4 is -1, but must be from 0 to 1e+15"));
     json_decref(none);
     fitted_free(&f);
 }

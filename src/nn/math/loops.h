@@ -20,7 +20,7 @@
 
 enum { LANES = 8 };
 
-bool loop_is_finite(size_t n, const float *x);                             /* all elements */
+bool loop_is_bounded(size_t n, float bound, const float *x);               /* |x| <= bound, a positive number */
 void loop_fill(size_t n, float value, float *y);                           /* y = value */
 void loop_add(size_t n, const float *x, float *y);                         /* y += x */
 void loop_add_scaled(size_t n, float a, const float *x, float *y);         /* y += a x */

@@ -149,7 +149,7 @@ static ft_status load_all(nnls_model *m, const json_t *params, const float *bloc
     if (count != nnls_stride(m) * m->device_count)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers; %zu for each of %u devices are needed", count,
                        nnls_stride(m), m->device_count);
-    FT_TRY(block_check_nonnegative(block, count, error));
+    FT_TRY(block_check_unit_costs(block, count, error));
     memcpy(m->weights, block, count * sizeof *block);
     return FT_OK;
 }

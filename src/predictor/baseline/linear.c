@@ -196,7 +196,7 @@ static ft_status load(uint32_t columns, const json_t *params, const float *block
     if (count != (size_t)columns * device_count)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers; %u for each of %u devices are needed", count, columns,
                        device_count);
-    FT_TRY(block_check_nonnegative(block, count, error));
+    FT_TRY(block_check_unit_costs(block, count, error));
     linear_model *m = linear_new(columns, device_count);
     if (m == NULL) return FT_NOMEM(error);
     memcpy(m->weights, block, count * sizeof *block);

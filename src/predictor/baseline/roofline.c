@@ -35,7 +35,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     if (count != (size_t)device_count * ROOF_CONSTANTS)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers; %d for each of %u devices are needed", count,
                        ROOF_CONSTANTS, device_count);
-    FT_TRY(block_check_nonnegative(block, count, error));
+    FT_TRY(block_check_unit_costs(block, count, error));
     roofline_model *m = roofline_new(device_count);
     if (m == NULL) return FT_NOMEM(error);
     ft_status status = runtimes_from_params(params, device_count, &m->runtimes, error);

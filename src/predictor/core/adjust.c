@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/family_common.h"
+
 /* Standardised sizes are bounded to this many deviations, and the logarithm of a correction to this magnitude. */
 static const double MAX_SIZE = 5, MAX_LOG = 8;
 
@@ -215,8 +217,7 @@ size_t adjust_float_count(const json_t *object) {
 
 static ft_status read_floats(const float **block, size_t *left, float *to, size_t count, ft_error *error) {
     if (count > *left) return ft_fail(error, FT_ERR_DAMAGED, "the block of floats is too short");
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite((*block)[i])) return ft_fail(error, FT_ERR_DAMAGED, "a weight is not a number");
+    FT_TRY(block_check_weights(*block, count, error));
     if (count > 0) memcpy(to, *block, count * sizeof *to);
     *block += count;
     *left -= count;

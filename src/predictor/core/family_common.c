@@ -82,9 +82,20 @@ ft_status params_check_empty(const json_t *params, ft_error *error) {
     return ft_fail(error, FT_ERR_DAMAGED, "has parameters, but none are expected");
 }
 
-ft_status block_check_nonnegative(const float *block, size_t count, ft_error *error) {
+ft_status block_check(const float *block, size_t count, double min, double max, const char *what, ft_error *error) {
     for (size_t i = 0; i < count; i++) {
-        if (!(block[i] >= 0)) return ft_fail(error, FT_ERR_DAMAGED, "number %zu is %g: negative", i, (double)block[i]);
+        double number = (double)block[i];
+        if (!(number >= min && number <= max))
+            return ft_fail(error, FT_ERR_DAMAGED, "%s %zu is %g, but must be from %g to %g", what, i, number, min, max);
     }
     return FT_OK;
+}
+
+ft_status block_check_unit_costs(const float *block, size_t count, ft_error *error) {
+    return block_check(block, count, 0, 1e15, "unit cost", error);
+}
+
+ft_status block_check_weights(const float *block, size_t count, ft_error *error) {
+    static const double MAX_WEIGHT = 1e9;
+    return block_check(block, count, -MAX_WEIGHT, MAX_WEIGHT, "weight", error);
 }

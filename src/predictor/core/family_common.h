@@ -41,7 +41,11 @@ ft_status usual_dtypes_find(const ft_record *records, fit_rows rows, uint32_t de
                             arena *memory, ft_error *error);
 /* For families that store everything in the block. */
 ft_status params_check_empty(const json_t *params, ft_error *error);
-/* For blocks of unit costs. */
-ft_status block_check_nonnegative(const float *block, size_t count, ft_error *error);
+/* Numbers of a file, all of them from `min` to `max`; `what` names one of them in the message. */
+ft_status block_check(const float *block, size_t count, double min, double max, const char *what, ft_error *error);
+/* Unit costs: none negative, and none beyond the largest label per unit. */
+ft_status block_check_unit_costs(const float *block, size_t count, ft_error *error);
+/* Weights, biases and states of networks. */
+ft_status block_check_weights(const float *block, size_t count, ft_error *error);
 
 #endif

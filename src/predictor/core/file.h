@@ -15,6 +15,10 @@ enum {
     PREDICTOR_FILE_MAX_FLOATS = 1 << 28,
 };
 
+/* Of a number of the block: no weight, threshold or unit cost of a trained model comes near, and sums of many products
+ * of such numbers are finite doubles. */
+#define PREDICTOR_FILE_MAX_NUMBER 1e18F
+
 #define PREDICTOR_FILE_MAX_BYTES (UINT64_C(1) << 31) /* all predictors of a file together */
 
 typedef struct predictor_file {
@@ -26,7 +30,7 @@ typedef struct predictor_file {
     size_t size; /* bytes of this predictor */
 } predictor_file;
 
-/* Appends the file to `bytes`. A number of the block that is not finite is an error. */
+/* Appends the file to `bytes`. A number of the block beyond PREDICTOR_FILE_MAX_NUMBER, or none, is an error. */
 ft_status predictor_file_encode(const json_t *header, const float *block, size_t count, buf *bytes, ft_error *error);
 /* Decodes the first predictor of the bytes, which have to outlive it. */
 ft_status predictor_file_decode(const void *bytes, size_t size, predictor_file *file, ft_error *error);

@@ -2,12 +2,12 @@
 #include "predictor/gnn/gnn_model.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "data/records.h"
+#include "predictor/core/family_common.h"
 #include "predictor/gnn/gnn_family.h"
 
 /* --- Creating -------------------------------------------------------------------------------------------------- */
@@ -208,6 +208,7 @@ static ft_status load_member(gnn_model *m, const float **block, size_t *left, ft
     if (floats > *left)
         return ft_fail(error, FT_ERR_DAMAGED, "network %u has %zu floats, but %zu are left", m->member_count, floats,
                        *left);
+    FT_TRY(block_check_weights(*block, floats, error));
     FT_TRY(finish_member(m, member, 0, error));
     memcpy(member->values.values, *block, floats * sizeof(float));
     *block += floats;
@@ -216,8 +217,6 @@ static ft_status load_member(gnn_model *m, const float **block, size_t *left, ft
 }
 
 static ft_status load_block(gnn_model *m, const float *block, size_t count, ft_error *error) {
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "float %zu is not finite", i);
     if (count < m->scaling.count)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu floats, but at least %zu are expected", count, m->scaling.count);
     if (m->scaling.count > 0) memcpy(m->scaling.floats, block, m->scaling.count * sizeof(float));

@@ -10,7 +10,7 @@
 
 const char *const label_form_names[LABEL_FORMS] = {"log", "log1p", "raw", "standard", "box-cox", "quantile"};
 
-static const double MAX_POWER = 2, POWER_STEP = 1e-4;
+static const double MAX_POWER = 2, POWER_STEP = 1e-4, MAX_LABEL = 1e18;
 
 bool label_is_valid(label_form form, double label) {
     bool is_positive = form == LABEL_LOG || form == LABEL_BOX_COX || form == LABEL_QUANTILE;
@@ -214,8 +214,8 @@ static ft_status load_knots(const json_t *list, label_scale *s, ft_error *error)
 
 ft_status label_scale_load(const json_t *object, label_form form, label_scale *s, ft_error *error) {
     *s = (label_scale){.form = form};
-    if (json_read_number(json_object_get(object, "shift"), -1e30, 1e30, &s->shift, error) != FT_OK ||
-        json_read_number(json_object_get(object, "scale"), 1e-30, 1e30, &s->scale, error) != FT_OK)
+    if (json_read_number(json_object_get(object, "shift"), -MAX_LABEL, MAX_LABEL, &s->shift, error) != FT_OK ||
+        json_read_number(json_object_get(object, "scale"), 1 / MAX_LABEL, MAX_LABEL, &s->scale, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'shift' or 'scale'");
     if (form == LABEL_BOX_COX &&
         json_read_number(json_object_get(object, "power"), -MAX_POWER, MAX_POWER, &s->power, error) != FT_OK)

@@ -2,9 +2,10 @@
 #include "predictor/kernel/kernel_model.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "predictor/core/family_common.h"
 
 enum { SCALING_FLOATS = sizeof(kernel_scaling) / sizeof(float) };
 
@@ -102,8 +103,8 @@ ft_status kernel_model_save(const void *model, json_t **params, float_block *blo
 /* Reads the next floats of the block. */
 static ft_status read_floats(const float **block, size_t *left, float *to, size_t count, ft_error *error) {
     if (count > *left) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite((*block)[i])) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: a weight is not finite");
+    ft_status status = block_check_weights(*block, count, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "kernel-sum");
     memcpy(to, *block, count * sizeof(float));
     *block += count;
     *left -= count;

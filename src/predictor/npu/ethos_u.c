@@ -38,6 +38,9 @@ ft_status ethos_set_devices(ethos_model *m, const char *const *devices, uint32_t
     return FT_OK;
 }
 
+/* Bytes per weight, and per pass or slice; schedules compute with whole bytes of 64 bits. */
+static const double MAX_WEIGHT_BYTES = 1e3, MAX_STORED_BYTES = 1e9;
+
 /* --- Saving and loading -------------------------------------------------------------------------------------- */
 
 static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
@@ -68,7 +71,9 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     size_t expected = COMPRESSION_TERMS + (size_t)device_count * STORE_TERMS;
     if (count != expected)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu unit costs, but %zu are expected", count, expected);
-    FT_TRY(block_check_nonnegative(block, count, error));
+    FT_TRY(block_check(block, COMPRESSION_TERMS, 0, MAX_WEIGHT_BYTES, "bytes of a weight", error));
+    FT_TRY(block_check(block + COMPRESSION_TERMS, count - COMPRESSION_TERMS, 0, MAX_STORED_BYTES, "bytes of storage",
+                       error));
     for (int i = 0; i < COMPRESSION_TERMS; i++) m.codes.unit_bytes[i] = (double)block[i];
     for (uint32_t d = 0; d < device_count; d++) {
         for (int i = 0; i < STORE_TERMS; i++)

@@ -2,7 +2,6 @@
  * its schedule; an unknown task by the median over all tasks. A baseline: a predictor that is not better has learned
  * nothing about schedules. */
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,8 @@ typedef struct median_model {
 } median_model;
 
 enum { MAX_TASK = 512 };
+
+static const double MAX_MEDIAN_US = 1e18;
 
 static ft_status task_of(model_view *s, arena *memory, char task[static MAX_TASK], ft_error *error) {
     program_source *source;
@@ -143,7 +144,7 @@ static bool is_valid_task(const json_t *medians, uint32_t device_count) {
     for (uint32_t i = 0; i < device_count; i++) {
         const json_t *median = json_array_get(medians, i);
         double value = json_is_number(median) ? json_number_value(median) : 1;
-        if (!(json_is_null(median) || json_is_number(median)) || !(value > 0) || !isfinite(value)) return false;
+        if (!(json_is_null(median) || json_is_number(median)) || !(value > 0 && value <= MAX_MEDIAN_US)) return false;
     }
     return true;
 }

@@ -2,11 +2,11 @@
 #include "predictor/torch/torch_model.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "predictor/core/family_common.h"
 
 enum { SCALING_FLOATS = sizeof(torch_scaling) / sizeof(float), MATRICES = 8 };
 
@@ -201,8 +201,8 @@ static ft_status load_block(torch_model *m, const float *block, size_t count, ft
     wanted += member * m->config.members * TORCH_SIDES;
     if (count != wanted)
         return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has %zu floats, but %zu are expected", count, wanted);
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: weight %zu is not finite", i);
+    ft_status status = block_check_weights(block, count, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "torch-sum");
     memcpy(m->scaling[0].mean, block, sizeof m->scaling);
     block += TORCH_SIDES * SCALING_FLOATS;
     for (uint32_t i = 0; i < TORCH_SIDES * m->config.members; i++) {

@@ -354,7 +354,7 @@ ft_status torch_sheet_load(const json_t *list, torch_sheet *sheet, ft_error *err
     sheet->is_gpu = json_is_true(json_array_get(list, 0));
     for (size_t i = 0; i < FIELDS; i++) {
         *values[i] = json_number_value(json_array_get(list, i + 1));
-        if (!(*values[i] >= 1 && *values[i] <= 1e30))
+        if (!(*values[i] >= 1 && *values[i] <= 1e24))
             return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: a rate of a data sheet is out of bounds");
     }
     return FT_OK;
