@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "commands.h"
+#include "parallel_options.h"
 #include "predict_options.h"
 
 enum { EXIT_FITS_NOT = 20, EXIT_UNCERTAIN = 21, MAX_BATCH = 65536 };
@@ -74,7 +75,8 @@ static void check(void *input, struct argp_state *state) {
 
 #define OPTION_PARTS                                                                                                   \
     {                                                                                                                  \
-        {&predict_option_set, offsetof(arguments, predict)}, {                                                         \
+        {&predict_option_set, offsetof(arguments, predict)},                                                           \
+            {&parallel_option_set, offsetof(arguments, predict.parallel)}, {                                           \
             &output_set, offsetof(arguments, output)                                                                   \
         }                                                                                                              \
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "commands.h"
+#include "parallel_options.h"
 #include "predict_options.h"
 
 typedef struct arguments {
@@ -68,13 +69,14 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "--trace shows one batch: give a single one with --batch");
 }
 
-const option_set cmd_predict_options = {
-    .rows = rows,
-    .check = check,
-    .parts = {{&predict_option_set, offsetof(arguments, predict)}, {&output_set, offsetof(arguments, output)}},
-    .doc = doc,
-    .args_doc = "MODEL...",
-    .arguments = offsetof(arguments, paths)};
+const option_set cmd_predict_options = {.rows = rows,
+                                        .check = check,
+                                        .parts = {{&predict_option_set, offsetof(arguments, predict)},
+                                                  {&parallel_option_set, offsetof(arguments, predict.parallel)},
+                                                  {&output_set, offsetof(arguments, output)}},
+                                        .doc = doc,
+                                        .args_doc = "MODEL...",
+                                        .arguments = offsetof(arguments, paths)};
 
 /* --- Models -------------------------------------------------------------------------------------------------- */
 

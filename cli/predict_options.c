@@ -169,6 +169,7 @@ ft_request predict_request(const predict_options *a, uint32_t device, int64_t ba
     request.mode = a->mode;
     request.dtype = a->dtype;
     request.optimizer = a->optimizer;
+    request.parallel = a->parallel;
     return request;
 }
 

@@ -8,6 +8,7 @@
 enum { PREDICT_MAX_BATCHES = 64, PREDICT_MAX_SETTINGS = 16 };
 
 typedef struct predict_options {
+    ft_parallel parallel;
     shape_list shapes;
     name_list predictors;
     const char *device_names; /* as given, separated by commas; NULL: all */

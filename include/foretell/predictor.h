@@ -14,6 +14,7 @@
 #include "foretell/cost.h"
 #include "foretell/device.h"
 #include "foretell/graph.h"
+#include "foretell/parallel.h"
 
 FT_C_BEGIN
 
@@ -37,8 +38,9 @@ typedef struct ft_request {
     ft_mode mode;
     ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: the type of the training; the result has the type that was used */
     ft_optimizer optimizer; /* of training */
-    const char *setting; /* "compile=yes;layout=nhwc", as in ft_record; missing keys have their defaults, unknown keys
-                          are ignored */
+    const char *setting;  /* "compile=yes;layout=nhwc", as in ft_record; missing keys have their defaults, unknown keys
+                           are ignored */
+    ft_parallel parallel; /* devices that the model is divided between; zeros: one */
 } ft_request;
 
 /* The resource that limits the speed. */

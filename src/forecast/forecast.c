@@ -48,10 +48,16 @@ static ft_status copy_text(forecast_job *job, const char **text, ft_error *error
     return *text != NULL ? FT_OK : FT_NOMEM(error);
 }
 
+static ft_status check_single(const ft_parallel *p, ft_error *error) {
+    if (p->tensor <= 1 && p->pipeline <= 1 && p->expert <= 1 && p->context <= 1 && p->data <= 1) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "models that are divided between devices cannot be predicted");
+}
+
 ft_status job_resolve(forecast_job *job, const ft_request *given, ft_error *error) {
     ft_request *resolved = &job->out->request;
     *resolved = *given;
     FT_TRY(request_check(given, error));
+    FT_TRY(check_single(&given->parallel, error));
     FT_TRY(find_device(job->context, given, resolved, &job->sheet, error));
     resolved->sheet = job->sheet;
     FT_TRY(copy_text(job, &resolved->device, error));

@@ -85,10 +85,22 @@ static ft_status fill(const ft_predictor *first, const ft_request *request, resu
     return FT_OK;
 }
 
+static ft_status parallel_check(const ft_parallel *p, ft_error *error) {
+    const uint32_t ranks[] = {p->tensor, p->pipeline, p->expert, p->context, p->data};
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++)
+        if (ranks[i] > FT_MAX_RANKS)
+            return ft_fail(error, FT_ERR_USAGE, "request: %u ranks are not possible; use 1 to %d", ranks[i],
+                           FT_MAX_RANKS);
+    if ((unsigned)p->sharding > FT_SHARD_WEIGHTS)
+        return ft_fail(error, FT_ERR_USAGE, "request: sharding %u is unknown", (unsigned)p->sharding);
+    return FT_OK;
+}
+
 ft_status request_check(const ft_request *request, ft_error *error) {
     FT_TRY(mode_check(request->mode, "request: mode", error));
     FT_TRY(dtype_check(request->dtype, "request: dtype", error));
     FT_TRY(optimizer_check(request->optimizer, "request: optimizer", error));
+    FT_TRY(parallel_check(&request->parallel, error));
     if (request->batch >= 0 && request->batch <= FT_MAX_DIM) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "a batch of %lld is not possible; use 1 to %lld", (long long)request->batch,
                    (long long)FT_MAX_DIM);

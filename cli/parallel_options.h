@@ -1,0 +1,11 @@
+/* parallel_options.h - --tp, --pp, --ep, --cp and --dp: how many devices a model is divided between, for every command
+ * that predicts one. */
+#ifndef CLI_PARALLEL_OPTIONS_H
+#define CLI_PARALLEL_OPTIONS_H
+
+#include "cli.h"
+
+/* The options; `input` is an ft_parallel. */
+extern const option_set parallel_option_set;
+
+#endif
