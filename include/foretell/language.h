@@ -36,6 +36,7 @@ typedef struct ft_language {
     uint64_t kv_window_bytes_per_token; /* part of it: layers that look back over a window */
     uint64_t input_kv_bytes_per_token;  /* of each token of the encoder's input; not in the others */
     uint64_t state_bytes;               /* of fixed size */
+    uint64_t index_bytes_per_token;     /* keys by which an indexer chooses those of attention; not in the others */
 
     uint64_t context_tokens;    /* length of the sequence that the next figures are for */
     uint64_t kv_needed_bytes;   /* with no more than the window of layers that have one, and with the state */

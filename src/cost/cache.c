@@ -68,6 +68,7 @@ static bool describe(const ft_graph *model, uint32_t tensor, uint32_t op, cache_
     cache->elems = elems_without(t, cache->axis);
     if (cache->elems == 0) return false;
     if (cache->axis >= 0) cache->length = t->dims[cache->axis];
+    cache->is_index = strstr(t->name, ".index") != NULL;
     cache->is_of_input = strstr(t->name, ".encoder.") != NULL || strstr(t->name, "cross") != NULL;
     if (op == FT_NONE) return true;
     int64_t window = op_attr_int(&model->ops[op], "local_window_size", 0);

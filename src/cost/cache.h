@@ -16,6 +16,7 @@ typedef struct cache_tensor {
     int64_t length;   /* of that dimension: a symbol of the graph, or the size that the file fixes */
     uint64_t elems;   /* of one sequence: per token, or of the whole state */
     uint64_t window;  /* tokens that attention looks back; 0: all of them */
+    bool is_index;    /* keys of an indexer, which chooses those that attention reads */
     bool is_of_input; /* keys and values of another sequence (the encoder's), which do not grow with the output */
 } cache_tensor;
 

@@ -223,14 +223,18 @@ static void add_cache(ft_language *out, const ft_graph *model, const cache_tenso
         out->input_kv_bytes_per_token = num_add_sat(out->input_kv_bytes_per_token, bytes);
     } else {
         uint64_t context = out->context_tokens, kept = c->window > 0 && c->window < context ? c->window : context;
+        out->kv_needed_bytes = num_add_sat(out->kv_needed_bytes, num_mul_sat(bytes, kept));
+        out->kv_reserved_bytes = num_add_sat(out->kv_reserved_bytes, num_mul_sat(bytes, context));
+        if (c->is_index) {
+            out->index_bytes_per_token = num_add_sat(out->index_bytes_per_token, bytes);
+            return;
+        }
         out->kv_bytes_per_token = num_add_sat(out->kv_bytes_per_token, bytes);
         out->attention_layers += (*seen & SEEN_ATTENTION) == 0;
         out->window_layers += c->window > 0 && (*seen & SEEN_WINDOW) == 0;
         *seen |= SEEN_ATTENTION | (c->window > 0 ? SEEN_WINDOW : 0);
         if (c->window > 0) out->kv_window_bytes_per_token = num_add_sat(out->kv_window_bytes_per_token, bytes);
         if (c->window > out->window_tokens) out->window_tokens = c->window;
-        out->kv_needed_bytes = num_add_sat(out->kv_needed_bytes, num_mul_sat(bytes, kept));
-        out->kv_reserved_bytes = num_add_sat(out->kv_reserved_bytes, num_mul_sat(bytes, context));
     }
 }
 

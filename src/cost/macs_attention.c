@@ -30,12 +30,26 @@ static uint64_t projection_macs(const attention_geometry *g) {
     return macs;
 }
 
+/* Latent attention either expands the cached rows to heads again, or projects queries and results instead (which costs
+ * as much as the expansion of the new rows that it saves) and attends to the rows themselves: whichever is less. */
+static uint64_t latent_macs(const attention_geometry *g, int64_t row, uint64_t scores, uint64_t expanded) {
+    int64_t nope = g->head_size - (row - g->kv_rank), past = g->keys > g->added ? g->keys - g->added : 0;
+    uint64_t width = num_mul_sat((uint64_t)g->heads, (uint64_t)((nope > 0 ? nope : 0) + g->value_size));
+    uint64_t again = num_mul_sat(product(g->batch, past, g->kv_rank), width);
+    uint64_t absorbed = num_mul_sat(scores, (uint64_t)(row + g->kv_rank));
+    expanded = num_add_sat(expanded, again);
+    return absorbed < expanded ? absorbed : expanded;
+}
+
 bool macs_of_attention(const ft_graph *graph, const ft_op *op, op_macs *macs) {
     attention_geometry g;
     if (!attention_geometry_of(graph, op, &g)) return false;
     uint64_t pairs = product(g.batch, g.queries, g.keys), scores = num_mul_sat(pairs, (uint64_t)g.heads);
     macs->with_weights = projection_macs(&g);
     macs->between_data = num_mul_sat(scores, (uint64_t)(g.head_size + g.value_size));
+    const ft_tensor *latent = g.kv_rank > 0 ? op_input(graph, op, 2) : NULL;
+    if (latent != NULL && latent->rank == 3)
+        macs->between_data = latent_macs(&g, latent->dims[2], scores, macs->between_data);
     macs->extra_flops = num_mul_sat(scores, SOFTMAX_FLOPS);
     if (op_attr_int(op, "do_rotary", 0) != 0) {
         uint64_t rotated = num_mul_sat(product(g.batch, g.queries, g.head_size), (uint64_t)(g.heads + g.kv_heads));

@@ -36,6 +36,7 @@ static const attention_form forms[] = {
     {"MultiHeadAttention", 1, 2, {0}, 6, 7, 0, 0, 0, 1, 3, 0},
     {"DecoderMaskedMultiHeadAttention", 1, 2, {0}, 5, 6, 0, 0, 0, 1, 3, 0},
     {"GroupQueryAttention", 1, 2, {0}, 3, 4, 6, 0, 0, 1, 3, SHARES_CACHE},
+    {"MultiHeadLatentAttention", 2, 0, {0}, 3, 0, 0, 0, 0, 1, 0, SHARES_CACHE},
     {"SparseAttention", 1, 2, {0}, 3, 4, 7, 0, 0, 1, 0, SHARES_CACHE},
     {"PagedAttention", 1, 2, {0}, 3, 4, 0, 7, 0, 1, 0, TOKENS | PAGED | SHARES_CACHE},
     {"PackedAttention", 0, 0, {1}, 0, 0, 0, 3, 0, 0, 0, TOKENS},
@@ -163,6 +164,8 @@ static void read_cache(const ft_graph *graph, const ft_op *op, attention_geometr
         g->present = total > g->past ? total : g->past;
     }
     if (window > 0) g->keys = smaller(g->keys, window);
+    int64_t chosen = op_attr_int(op, "top_keys", 0); /* by an indexer */
+    if (chosen > 0) g->keys = smaller(g->keys, chosen);
     if ((g->form->flags & WINDOWED) != 0 && op_attr_int(op, "window", 0) > 0)
         g->keys = smaller(g->keys, 2 * smaller(op_attr_int(op, "window", 0), FT_MAX_DIM) + 1);
     g->shares_cache = (g->form->flags & SHARES_CACHE) != 0 || op_attr_int(op, "past_present_share_buffer", 0) != 0;
@@ -188,9 +191,11 @@ bool attention_geometry_of(const ft_graph *graph, const ft_op *op, attention_geo
     g.past_key = g.form->past_key;
     g.past_value = g.form->past_value;
     g.present_key = g.form->present;
-    g.present_value = (g.form->flags & STACKED) != 0 || g.form->present == 0 ? 0 : g.form->present + 1;
+    g.present_value = g.form->past_value == 0 || g.form->present == 0 ? 0 : g.form->present + 1;
     g.scores = g.form->scores;
     g.typed = g.form->typed;
+    g.kv_rank = op_is(op, "MultiHeadLatentAttention") ? op_attr_int(op, "kv_rank", 0) : 0;
+    if (g.kv_rank < 0 || g.kv_rank > FT_MAX_DIM) return false;
     g.is_time_first = (g.form->flags & TIME_FIRST) != 0;
     g.is_tokens = (g.form->flags & TOKENS) != 0;
     g.is_stacked = (g.form->flags & STACKED) != 0;

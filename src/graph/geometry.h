@@ -61,6 +61,7 @@ typedef struct attention_geometry {
     int64_t past, present;               /* length of the cache before and after */
     int64_t heads, kv_heads;             /* of queries, of keys and values */
     int64_t head_size, value_size;       /* of queries and keys, of values */
+    int64_t kv_rank;                     /* of latent attention: width of the common projection; else 0 */
     const ft_tensor *weights[3];         /* of projections inside of the operator, or NULL */
     uint32_t past_key, past_value;       /* inputs */
     uint32_t present_key, present_value; /* outputs */

@@ -60,6 +60,7 @@ const ft_opdef opdef_contrib[] = {
      .aux_inputs = BIT(7) | BIT(8)},
     {.name = "GroupQueryAttention", .onnx = "GroupQueryAttention", ATTENTION, .outputs = 4,
      .aux_inputs = BIT(5) | BIT(6) | BIT(12) | BIT(13), .table_inputs = BIT(7) | BIT(8)},
+    {.name = "MultiHeadLatentAttention", .onnx = "MultiHeadLatentAttention", ATTENTION, .outputs = 2},
     {.name = "SparseAttention", .onnx = "SparseAttention", ATTENTION, .outputs = 3,
      .aux_inputs = BIT(5) | BIT(6) | BIT(7) | BIT(8), .table_inputs = BIT(9) | BIT(10)},
     {.name = "PagedAttention", .onnx = "PagedAttention", ATTENTION, .outputs = 3,

@@ -90,6 +90,9 @@ static ft_status accept_attention(const split_plan *plan, const ft_op *op, uint3
         *accepted = part_of(x, 1, l.heads);
     else if (i == 0)
         *accepted = part_of(x, last, (l.heads + (is_packed ? 2 * l.kv_heads : 0)) * g.head_size);
+    else if (g.kv_rank > 0) /* latent: one row for all heads, expanded in input 1 */
+        *accepted =
+            i == 1 && x->dims[last] % g.heads == 0 ? part_of(x, last, x->dims[last] / g.heads * l.heads) : whole;
     else if (i <= 2 && x->rank == 4)
         *accepted = part_of(x, 1, l.kv_heads);
     else if (i <= 2)

@@ -93,6 +93,7 @@ const field language_fields[] = {
     FIELD_AS(language_facts, "prefill_flops_per_token", of.prefill_flops_per_token, FIELD_WHOLE),
     FIELD_AS(language_facts, "decode_flops_per_token", of.decode_flops_per_token, FIELD_WHOLE),
     FIELD_AS(language_facts, "decode_bytes_per_token", of.decode_bytes_per_token, FIELD_WHOLE),
+    FIELD_AS(language_facts, "index_bytes_per_token", of.index_bytes_per_token, FIELD_COUNT),
     FIELD_END,
 };
 

@@ -158,6 +158,11 @@ static void add_cache(labelled *l, const ft_language *m) {
         add_bytes(out, m->input_kv_bytes_per_token);
         buf_text(out, " a token of the encoder's input");
     }
+    if (m->index_bytes_per_token > 0) {
+        out = labelled_add(l, "");
+        add_bytes(out, m->index_bytes_per_token);
+        buf_text(out, " a token of keys of the indexer");
+    }
     if (m->state_bytes > 0) {
         out = labelled_add(l, "");
         add_bytes(out, m->state_bytes);

@@ -174,6 +174,28 @@ static void attention_of_grouped_queries_with_a_cache(void **state) {
     assert_int_equal(last().extra_flops, 3 * 8 * 100 * 8);
 }
 
+/* 8 heads of 16 (12 + 4 rotated), values of 10, rows of 16 + 4; `past` rows in the cache. */
+static uint64_t latent_macs(int64_t queries, int64_t past) {
+    uint32_t inputs[] = {toy_input(graph, 2, queries, 128), toy_input(graph, 2, queries, 176),
+                         toy_input(graph, 2, queries, 20), toy_input(graph, 2, 1, past, 20)};
+    uint32_t outputs[] = {toy_value(graph, 2, queries, 80), toy_value(graph, 2, 1, past + queries, 20)};
+    ft_op op = {.name = "", .type = "MultiHeadLatentAttention", .inputs = inputs, .outputs = outputs};
+    op.input_count = 4;
+    op.output_count = 2;
+    toy_op_full(graph, &op);
+    ft_attr attrs[] = {toy_int(graph, "num_heads", 8), toy_int(graph, "kv_num_heads", 1),
+                       toy_int(graph, "v_head_size", 10), toy_int(graph, "kv_rank", 16)};
+    toy_attrs(graph, attrs, 4);
+    return last().between_data;
+}
+
+/* A prompt attends to expanded keys; a token after many attends to the rows themselves. */
+static void latent_attention_does_what_costs_less(void **state) {
+    (void)state;
+    assert_int_equal(latent_macs(5, 0), 2 * 8 * 5 * 5 * (16 + 10));
+    assert_int_equal(latent_macs(1, 99), 2 * 8 * 100 * (20 + 16));
+}
+
 static void products_without_shapes_have_no_count(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 1, 3, 8, 8), w = toy_weight(graph, 4, 3, 3, 3), y = toy_value(graph, 1, 4, 6, 6);
@@ -210,6 +232,7 @@ int main(void) {
         TEST(attention_with_its_projection),
         TEST(attention_of_one_packed_tensor),
         TEST(attention_of_grouped_queries_with_a_cache),
+        TEST(latent_attention_does_what_costs_less),
         TEST(products_without_shapes_have_no_count),
         TEST(absurd_sizes_saturate),
     };

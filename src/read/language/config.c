@@ -17,7 +17,14 @@ static bool matches(const uint8_t *bytes, size_t size) {
     return json_scan_has_key(bytes, size, keys);
 }
 
-/* --- Sizes that all families have -------------------------------------------------------------------------------- */
+/* --- Fields that may be outside of the language model ------------------------------------------------------------- */
+
+static bool read_tie(config *c) {
+    const char *key;
+    const json_t *outer = json_object_get(c->root, "tie_word_embeddings");
+    if (config_value(c, "tie_word_embeddings", &key) == NULL && json_is_boolean(outer)) return json_is_true(outer);
+    return config_bool(c, "tie_word_embeddings", false);
+}
 
 static void read_dtype(config *c) {
     const char *text = config_text(c, "torch_dtype dtype", NULL);
@@ -31,54 +38,6 @@ static void read_dtype(config *c) {
         config_note(c, "the file names no type of weights: bfloat16 is assumed");
     else if (!ft_dtype_parse(text, &c->model->dtype) || !ft_dtype_is_float(c->model->dtype))
         config_fail(c, FT_ERR_UNSUPPORTED, "torch_dtype", "is not the name of a floating-point type");
-}
-
-static void read_activation(config *c) {
-    static const struct {
-        const char *part;
-        language_activation activation;
-    } known[] = {{"silu", ACTIVATION_SILU}, {"swish", ACTIVATION_SILU}, {"swiglu", ACTIVATION_SILU},
-                 {"gelu", ACTIVATION_GELU}, {"geglu", ACTIVATION_GELU}, {"relu2", ACTIVATION_RELU2},
-                 {"relu", ACTIVATION_RELU}};
-    const char *text = config_text(c, "hidden_activation hidden_act activation_function mlp_hidden_act", "silu");
-    for (size_t i = sizeof known / sizeof known[0]; i-- > 0;)
-        if (strstr(text, known[i].part) != NULL) c->model->activation = known[i].activation;
-}
-
-/* Layers that are all alike: what a family differs in, it sets later. */
-static void read_layers(config *c) {
-    language_model *m = c->model;
-    int64_t count = config_size(c, "num_hidden_layers n_layer num_layers n_layers");
-    int64_t heads = config_size(c, "num_attention_heads n_head num_heads n_heads");
-    if (c->status == FT_OK && count > LANGUAGE_MAX_LAYERS)
-        config_fail(c, FT_ERR_LIMIT, "num_hidden_layers", "is larger than the 1024 that are supported");
-    if (c->status == FT_OK && config_int(c, "head_dim", 0) == 0 && m->hidden % heads != 0)
-        config_fail(c, FT_ERR_DAMAGED, "hidden_size", "does not divide by \"num_attention_heads\"");
-    if (c->status != FT_OK) return;
-    language_layer layer = {.mixer = MIXER_ATTENTION, .mlp = MLP_DENSE, .heads = heads};
-    layer.kv_heads = config_int(c, "num_key_value_heads num_kv_heads n_kv_heads", heads);
-    layer.head_size = config_int(c, "head_dim", m->hidden / heads);
-    layer.value_size = layer.head_size;
-    layer.inner = config_size(c, "intermediate_size n_inner ffn_dim");
-    m->layers = ARENA_ARRAY(c->memory, language_layer, (size_t)count);
-    if (m->layers == NULL) {
-        c->status = FT_NOMEM(c->error);
-        return;
-    }
-    m->layer_count = (uint32_t)count;
-    for (uint32_t i = 0; i < m->layer_count; i++) m->layers[i] = layer;
-}
-
-static void read_common(config *c) {
-    language_model *m = c->model;
-    m->hidden = config_size(c, "hidden_size n_embd d_model dim");
-    m->vocabulary = config_size(c, "vocab_size");
-    m->positions = config_int(c, "max_position_embeddings n_positions max_seq_len", 0);
-    m->is_tied = config_bool(c, "tie_word_embeddings", false);
-    m->is_gated = true;
-    read_dtype(c);
-    read_activation(c);
-    read_layers(c);
 }
 
 /* --- The file ---------------------------------------------------------------------------------------------------- */
@@ -104,8 +63,14 @@ static ft_status read_model(config *c) {
     char *copy = arena_string(c->memory, type, strlen(type));
     if (copy == NULL) return FT_NOMEM(c->error);
     c->model->type = copy;
-    read_common(c);
-    if (c->status == FT_OK) config_apply_family(c, type);
+    c->arch = architecture_of(type);
+    if (c->arch == NULL) {
+        config_note(c, "model type \"%.60s\" is not known: read as one of Llama's kind", type);
+        c->arch = &architecture_llama;
+    }
+    read_dtype(c);
+    c->model->is_tied = read_tie(c);
+    config_read_layers(c);
     return c->status == FT_OK ? language_check(c->model, c->error) : c->status;
 }
 

@@ -43,14 +43,42 @@ static ft_status read_int(const json_t *value, int64_t *number, ft_error *error)
     return json_read_int(value, 0, INT64_C(1) << 50, number, error);
 }
 
+/* The default of the architecture for the first of the keys that has one. Fields that are null have none. */
+static bool find_default(const config *c, const char *keys, int64_t *value) {
+    for (; *keys != '\0'; keys += strspn(keys, " ")) {
+        size_t length = strcspn(keys, " ");
+        for (int i = 0; c->arch != NULL && i < ARCHITECTURE_MAX_DEFAULTS && c->arch->defaults[i].key != NULL; i++) {
+            const architecture_default *d = &c->arch->defaults[i];
+            if (strlen(d->key) != length || strncmp(d->key, keys, length) != 0) continue;
+            if (json_object_get(c->text, d->key) != NULL) continue; /* null */
+            *value = d->value;
+            return true;
+        }
+        keys += length;
+    }
+    return false;
+}
+
 int64_t config_int(config *c, const char *keys, int64_t fallback) {
     const char *key;
     int64_t number = fallback;
+    if (c->status != FT_OK) return fallback;
     const json_t *value = config_value(c, keys, &key);
-    if (value == NULL || c->status != FT_OK) return fallback;
+    if (value == NULL) return find_default(c, keys, &number) ? number : fallback;
     ft_status status = read_int(value, &number, c->error);
     if (status != FT_OK) fail_prefix(c, status, key);
     return c->status == FT_OK ? number : fallback;
+}
+
+int64_t config_layer_int(config *c, const char *keys, uint32_t layer, int64_t fallback) {
+    const char *key;
+    const json_t *value = config_value(c, keys, &key);
+    if (!json_is_array(value)) return config_int(c, keys, fallback);
+    if (layer >= json_array_size(value)) {
+        config_fail(c, FT_ERR_DAMAGED, key, "is a list with fewer items than layers");
+        return fallback;
+    }
+    return config_list_int(c, key, value, layer, fallback);
 }
 
 int64_t config_size(config *c, const char *keys) {
@@ -58,7 +86,8 @@ int64_t config_size(config *c, const char *keys) {
     char first[KEY_SIZE];
     int64_t number = config_int(c, keys, 0);
     snprintf(first, sizeof first, "%.*s", (int)strcspn(keys, " "), keys);
-    if (config_value(c, keys, &key) == NULL)
+    if (c->status != FT_OK) return 1;
+    if (config_value(c, keys, &key) == NULL && number == 0)
         config_fail(c, FT_ERR_DAMAGED, first, "is missing");
     else if (number < 1)
         config_fail(c, FT_ERR_DAMAGED, key, "is 0, but must be at least 1");
@@ -69,13 +98,20 @@ int64_t config_size(config *c, const char *keys) {
 
 bool config_bool(config *c, const char *keys, bool fallback) {
     const char *key;
+    int64_t number;
     const json_t *value = config_value(c, keys, &key);
-    if (value == NULL) return fallback;
+    if (value == NULL) return find_default(c, keys, &number) ? number != 0 : fallback;
+    if (json_is_integer(value) && json_integer_value(value) >= 0 && json_integer_value(value) <= 1)
+        return json_integer_value(value) == 1;
     if (!json_is_boolean(value)) {
         config_fail(c, FT_ERR_DAMAGED, key, "is not true or false");
         return fallback;
     }
     return json_is_true(value);
+}
+
+bool config_trait(config *c, const char *field) {
+    return field != NULL && (strcmp(field, "true") == 0 || config_bool(c, field, false));
 }
 
 const char *config_text(config *c, const char *keys, const char *fallback) {
@@ -112,6 +148,21 @@ bool config_list_has(const json_t *list, int64_t value) {
         if (json_is_integer(item) && json_integer_value(item) == value) return true;
     }
     return false;
+}
+
+bool config_list_is(const json_t *list, size_t index, const char *word) {
+    const char *text = json_string_value(json_array_get(list, index));
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+const json_t *config_enter(config *c, const char *key) {
+    const json_t *outer = c->text, *inner = json_object_get(outer, key);
+    if (inner == NULL || json_is_null(inner)) return outer;
+    if (json_is_object(inner))
+        c->text = inner;
+    else
+        config_fail(c, FT_ERR_DAMAGED, key, "is not an object");
+    return outer;
 }
 
 void config_note(config *c, const char *format, ...) {

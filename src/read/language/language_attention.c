@@ -38,13 +38,6 @@ static uint32_t norm_heads(language_builder *b, const char *path, uint32_t x, in
 
 /* --- Projections ------------------------------------------------------------------------------------------------- */
 
-/* Parts of a tensor along its last dimension. */
-static void split(language_builder *b, const char *path, uint32_t x, const int64_t *sizes, language_outputs *parts) {
-    uint32_t inputs[2] = {x, language_ints(b, path, sizes, parts->count)};
-    language_int(b, "axis", -1);
-    language_op_outputs(b, "Split", path, inputs, 2, parts);
-}
-
 static attention_parts project_fused(language_builder *b, const language_layer *layer, uint32_t x) {
     const language_model *m = b->model;
     int64_t sizes[3] = {layer->heads * layer->head_size, layer->kv_heads * layer->head_size,
@@ -53,7 +46,7 @@ static attention_parts project_fused(language_builder *b, const language_layer *
     if (m->qk_norm == QK_NORM_NONE && layer->head_size == layer->value_size)
         return (attention_parts){.query = all, .key = FT_NONE, .value = FT_NONE, .gate = FT_NONE};
     language_outputs parts = {.count = 3};
-    split(b, "attn/qkv_proj", all, sizes, &parts);
+    language_split(b, "attn/qkv_proj", all, sizes, &parts);
     return (attention_parts){parts.tensors[0], parts.tensors[1], parts.tensors[2], FT_NONE};
 }
 
@@ -64,13 +57,14 @@ static attention_parts project_apart(language_builder *b, const language_layer *
     p.query = project(b, "attn/q_proj", x, m->has_gated_queries ? 2 * width : width, m->has_query_bias);
     if (m->has_gated_queries) {
         language_outputs parts = {.count = 2};
-        split(b, "attn/q_proj", p.query, (const int64_t[]){width, width}, &parts);
+        language_split(b, "attn/q_proj", p.query, (const int64_t[]){width, width}, &parts);
         p.query = parts.tensors[0];
         p.gate = parts.tensors[1];
     }
     if (layer->shares_cache) return p;
     p.key = project(b, "attn/k_proj", x, layer->kv_heads * layer->head_size, m->has_kv_bias);
-    p.value = project(b, "attn/v_proj", x, layer->kv_heads * layer->value_size, m->has_kv_bias);
+    if (!layer->has_key_values)
+        p.value = project(b, "attn/v_proj", x, layer->kv_heads * layer->value_size, m->has_kv_bias);
     return p;
 }
 
@@ -120,9 +114,9 @@ static uint32_t attend(language_builder *b, const language_layer *layer, const a
     language_outputs outputs = {.names = {NULL, key, value}, .count = 3};
     inputs[3] = past_input(b, "key", layer->kv_heads, layer->head_size);
     inputs[4] = past_input(b, "value", layer->kv_heads, layer->value_size);
-    if (b->model->has_sinks) inputs[SINKS] = language_vector(b, "attn", "sinks", layer->heads);
+    if (layer->has_sinks) inputs[SINKS] = language_vector(b, "attn", "sinks", layer->heads);
     add_attributes(b, layer);
-    language_op_outputs(b, "GroupQueryAttention", "attn", inputs, b->model->has_sinks ? INPUTS : 5, &outputs);
+    language_op_outputs(b, "GroupQueryAttention", "attn", inputs, layer->has_sinks ? INPUTS : 5, &outputs);
     add_present(b, layer, &outputs);
     return outputs.tensors[0];
 }
@@ -133,6 +127,7 @@ uint32_t language_attention(language_builder *b, const language_layer *layer, ui
         m->has_fused_qkv && !layer->shares_cache ? project_fused(b, layer, x) : project_apart(b, layer, x);
     if (p.key != FT_NONE || layer->shares_cache)
         p.query = norm_heads(b, "attn/q_norm", p.query, layer->heads, layer->head_size);
+    if (layer->has_key_values) p.value = p.key;
     if (p.key != FT_NONE) p.key = norm_heads(b, "attn/k_norm", p.key, layer->kv_heads, layer->head_size);
     uint32_t y = attend(b, layer, &p);
     if (p.gate != FT_NONE) {

@@ -142,6 +142,12 @@ uint32_t language_reshape(language_builder *b, const char *path, uint32_t x, con
     return language_binary(b, "Reshape", path, x, language_ints(b, path, dims, rank));
 }
 
+void language_split(language_builder *b, const char *path, uint32_t x, const int64_t *sizes, language_outputs *parts) {
+    uint32_t inputs[2] = {x, language_ints(b, path, sizes, parts->count)};
+    language_int(b, "axis", -1);
+    language_op_outputs(b, "Split", path, inputs, 2, parts);
+}
+
 /* --- Linear layers ----------------------------------------------------------------------------------------------- */
 
 int64_t language_packed_bytes(const language_format *format, int64_t inputs) {

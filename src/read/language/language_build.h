@@ -3,6 +3,8 @@
  *
  *   language_graph.c      inputs, embedding, layers, head
  *   language_attention.c  attention, and its caches
+ *   language_latent.c     multi-head latent attention
+ *   language_state.c      recurrent layers and convolutions
  *   language_mlp.c        dense MLPs and experts
  *   language_build.c      tensors, operators, linear layers, norms
  *
@@ -54,6 +56,9 @@ void language_op_outputs(language_builder *b, const char *type, const char *path
 uint32_t language_binary(language_builder *b, const char *type, const char *path, uint32_t x, uint32_t y);
 uint32_t language_reshape(language_builder *b, const char *path, uint32_t x, const int64_t *dims, int64_t rank);
 
+/* Parts of a tensor along its last dimension: `parts->count` of these sizes. */
+void language_split(language_builder *b, const char *path, uint32_t x, const int64_t *sizes, language_outputs *parts);
+
 /* x times a matrix of `in` rows and `out` columns in the type of the module, plus a bias. */
 typedef struct language_linear {
     const char *path;
@@ -77,6 +82,8 @@ uint32_t language_activate(language_builder *b, const char *path, uint32_t x);
  */
 
 uint32_t language_attention(language_builder *b, const language_layer *layer, uint32_t x);
+uint32_t language_latent_attention(language_builder *b, const language_layer *layer, uint32_t x);
+uint32_t language_recurrence(language_builder *b, const language_layer *layer, uint32_t x);
 uint32_t language_mlp_of(language_builder *b, const language_layer *layer, uint32_t x);
 
 #endif

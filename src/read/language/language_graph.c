@@ -23,7 +23,8 @@ static uint32_t add_sublayer(language_builder *b, const language_layer *layer, s
 }
 
 static uint32_t mix(language_builder *b, const language_layer *layer, uint32_t x) {
-    return language_attention(b, layer, x);
+    if (layer->mixer == MIXER_ATTENTION) return language_attention(b, layer, x);
+    return layer->mixer == MIXER_LATENT ? language_latent_attention(b, layer, x) : language_recurrence(b, layer, x);
 }
 
 static uint32_t add_parallel(language_builder *b, const language_layer *layer, uint32_t x) {

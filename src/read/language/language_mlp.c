@@ -71,7 +71,8 @@ static uint32_t experts_op(language_builder *b, const language_layer *layer, uin
     inputs[1] = router;
     for (uint32_t i = 0; i < layers; i++) {
         bool is_down = i == 1;
-        int64_t in = is_down ? layer->expert_inner : m->hidden, out = is_down ? m->hidden : layer->expert_inner;
+        int64_t width = layer->expert_hidden > 0 ? layer->expert_hidden : m->hidden;
+        int64_t in = is_down ? layer->expert_inner : width, out = is_down ? width : layer->expert_inner;
         uint32_t *at = &inputs[2 + i * step];
         expert_matrix(b, names[i], layer->experts, in, out, at);
         if (m->has_expert_bias)
@@ -104,13 +105,35 @@ static uint32_t experts(language_builder *b, const language_layer *layer, uint32
             language_weight(b, "moe/router", "e_score_correction_bias", FT_FLOAT32, (const int64_t[3]){layer->experts});
         router = language_binary(b, "Add", "moe/router/scores", router, bias);
     }
-    uint32_t y = experts_op(b, layer, x, router);
+    int64_t width = layer->expert_hidden;
+    uint32_t y = x;
+    if (width > 0)
+        y = language_product(b, &(language_linear){"moe/latent_in", m->hidden, width, MODULE_ROUTER, false}, y);
+    y = experts_op(b, layer, y, router);
+    if (width > 0)
+        y = language_product(b, &(language_linear){"moe/latent_out", width, m->hidden, MODULE_ROUTER, false}, y);
     if (layer->shared_inner == 0) return y;
     return language_binary(b, "Add", "moe/sum", y, shared_experts(b, layer, x));
+}
+
+/* A dense MLP and experts beside each other, with norms around each. The router scales what it reads and the experts.
+ */
+static uint32_t both(language_builder *b, const language_layer *layer, const dense *d, uint32_t x) {
+    const language_model *m = b->model;
+    uint32_t y = language_norm_of(b, "post_feedforward_layernorm_1", dense_mlp(b, d, x), m->hidden);
+    uint32_t scaled = language_binary(b, "Mul", "moe/router", x, language_vector(b, "moe/router", "scale", m->hidden));
+    language_linear l = {"moe/router", m->hidden, layer->experts, MODULE_ROUTER, m->has_router_bias};
+    uint32_t router = language_product(b, &l, scaled);
+    router = language_binary(b, "Mul", "moe/router", router,
+                             language_vector(b, "moe/router", "per_expert_scale", layer->experts));
+    uint32_t z = language_norm_of(b, "pre_feedforward_layernorm_2", x, m->hidden);
+    z = language_norm_of(b, "post_feedforward_layernorm_2", experts_op(b, layer, z, router), m->hidden);
+    return language_binary(b, "Add", "moe/sum", y, z);
 }
 
 uint32_t language_mlp_of(language_builder *b, const language_layer *layer, uint32_t x) {
     dense d = {"mlp/gate_proj", "mlp/up_proj", "mlp/down_proj", "mlp/gate_up_proj",
                "mlp/act",       layer->inner,  MODULE_MLP};
-    return layer->mlp == MLP_EXPERTS ? experts(b, layer, x) : dense_mlp(b, &d, x);
+    if (layer->mlp == MLP_EXPERTS) return layer->has_both ? both(b, layer, &d, x) : experts(b, layer, x);
+    return dense_mlp(b, &d, x);
 }

@@ -26,6 +26,8 @@ static ft_status check_sizes(const size_check *sizes, size_t count, ft_error *er
 
 #define CHECK_SIZES(sizes, error) check_sizes((sizes), sizeof(sizes) / sizeof((sizes)[0]), (error))
 
+#define OPTIONAL(size) ((size) != 0 ? (size) : 1)
+
 static ft_status check_heads(const language_layer *l, ft_error *error) {
     const size_check sizes[] = {{"the number of attention heads", l->heads},
                                 {"the number of key and value heads", l->kv_heads},
@@ -45,6 +47,7 @@ static ft_status check_experts(const language_layer *l, ft_error *error) {
     const size_check sizes[] = {{"the number of experts", l->experts},
                                 {"the number of experts of a token", l->active_experts},
                                 {"the width of an expert", l->expert_inner},
+                                {"the width of what experts read", l->expert_hidden > 0 ? l->expert_hidden : 1},
                                 {"the width of the shared experts", l->shared_inner > 0 ? l->shared_inner : 1}};
     FT_TRY(CHECK_SIZES(sizes, error));
     if (l->active_experts > l->experts)
@@ -53,10 +56,47 @@ static ft_status check_experts(const language_layer *l, ft_error *error) {
     return FT_OK;
 }
 
-static ft_status check_layer(const language_layer *l, ft_error *error) {
-    if (l->mixer == MIXER_ATTENTION || l->mixer == MIXER_LATENT) FT_TRY(check_heads(l, error));
-    if (l->mlp == MLP_EXPERTS) return check_experts(l, error);
-    if (l->mlp == MLP_DENSE) return CHECK_SIZES(((const size_check[]){{"the width of the MLP", l->inner}}), error);
+static ft_status check_latent(const language_latent *p, ft_error *error) {
+    const size_check sizes[] = {{"the rank of keys and values", p->kv_rank},
+                                {"the rank of queries", OPTIONAL(p->query_rank)},
+                                {"the size of a head without rotation", p->nope_size},
+                                {"the rotated size of a head", OPTIONAL(p->rope_size)},
+                                {"the heads of the indexer", OPTIONAL(p->index_heads)},
+                                {"the size of a head of the indexer", OPTIONAL(p->index_size)},
+                                {"the keys that the indexer chooses", OPTIONAL(p->index_tokens)}};
+    FT_TRY(CHECK_SIZES(sizes, error));
+    if (p->index_heads > 0 && p->index_heads * p->index_size > LANGUAGE_MAX_SIZE)
+        return ft_fail(error, FT_ERR_LIMIT, "%lld heads of the indexer of size %lld are too wide",
+                       (long long)p->index_heads, (long long)p->index_size);
+    return FT_OK;
+}
+
+static ft_status check_state(const language_state *s, ft_error *error) {
+    const size_check sizes[] = {{"the heads of keys of a recurrent layer", OPTIONAL(s->key_heads)},
+                                {"the heads of a recurrent layer", OPTIONAL(s->value_heads)},
+                                {"the size of a key of a recurrent layer", OPTIONAL(s->key_size)},
+                                {"the size of a value of a recurrent layer", OPTIONAL(s->value_size)},
+                                {"the width of a recurrent layer", OPTIONAL(s->inner)},
+                                {"the rank of the time step", OPTIONAL(s->rank)},
+                                {"the taps of the convolution", OPTIONAL(s->conv)}};
+    FT_TRY(CHECK_SIZES(sizes, error));
+    if (s->key_heads * s->key_size > LANGUAGE_MAX_SIZE || s->value_heads * s->value_size > LANGUAGE_MAX_SIZE)
+        return ft_fail(error, FT_ERR_LIMIT, "the heads of a recurrent layer are wider than %d", LANGUAGE_MAX_SIZE);
+    if (s->key_heads > 0 && s->value_heads % s->key_heads != 0)
+        return ft_fail(error, FT_ERR_DAMAGED, "%lld heads of a recurrent layer do not divide by %lld heads of keys",
+                       (long long)s->value_heads, (long long)s->key_heads);
+    return FT_OK;
+}
+
+static ft_status check_layer(const language_model *m, const language_layer *l, ft_error *error) {
+    bool is_attention = l->mixer == MIXER_ATTENTION || l->mixer == MIXER_LATENT;
+    if (is_attention) FT_TRY(check_heads(l, error));
+    if (l->mixer == MIXER_LATENT) FT_TRY(check_latent(&m->latent, error));
+    if (!is_attention) FT_TRY(check_state(&m->state, error));
+    if (l->window > 0) FT_TRY(CHECK_SIZES(((const size_check[]){{"the window of attention", l->window}}), error));
+    if (l->mlp == MLP_EXPERTS) FT_TRY(check_experts(l, error));
+    if (l->mlp == MLP_EXPERTS && !l->has_both) return FT_OK;
+    if (l->mlp != MLP_NONE) return CHECK_SIZES(((const size_check[]){{"the width of the MLP", l->inner}}), error);
     return FT_OK;
 }
 
@@ -65,6 +105,8 @@ ft_status language_check(const language_model *m, ft_error *error) {
         {"the hidden size", m->hidden},
         {"the vocabulary", m->vocabulary},
         {"the width of the embedding", m->embedding > 0 ? m->embedding : m->hidden},
+        {"the width of the embedding of layers", OPTIONAL(m->layer_embedding)},
+        {"the words of the embedding of layers", OPTIONAL(m->layer_words)},
         {"the number of layers", m->layer_count},
         {"the number of positions", m->position == POSITION_LEARNED ? m->position_rows : 1},
     };
@@ -72,7 +114,7 @@ ft_status language_check(const language_model *m, ft_error *error) {
     if (m->layer_count > LANGUAGE_MAX_LAYERS)
         return ft_fail(error, FT_ERR_LIMIT, "%u layers; at most %d are supported", m->layer_count, LANGUAGE_MAX_LAYERS);
     for (uint32_t i = 0; i < m->layer_count; i++) {
-        ft_status status = check_layer(&m->layers[i], error);
+        ft_status status = check_layer(m, &m->layers[i], error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "layer %u", i);
     }
     return FT_OK;

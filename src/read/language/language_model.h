@@ -23,6 +23,8 @@ typedef enum language_mixer {
     MIXER_ATTENTION,  /* softmax attention, over all tokens or a window of them */
     MIXER_LATENT,     /* multi-head latent attention: keys and values from a common projection (language_latent) */
     MIXER_DELTA,      /* gated delta rule (language_state) */
+    MIXER_LINEAR,     /* linear attention with a fixed decay per head */
+    MIXER_PRODUCT,    /* a matrix in place of attention, which mixes nothing */
     MIXER_MAMBA,      /* selective state space of Mamba */
     MIXER_MAMBA2,     /* of Mamba 2: a scalar decay per head */
     MIXER_SHORT_CONV, /* gated causal convolution */
@@ -43,12 +45,16 @@ typedef struct language_layer {
     int64_t head_size, value_size; /* of queries and keys, and of values */
     int64_t window;                /* tokens that a query sees, itself included; 0: all of them */
     bool shares_cache;             /* reads keys and values of a layer before it, and has none */
+    bool has_key_values;           /* values are the keys: one projection and norm for both */
+    bool has_sinks;                /* a learned logit a head that takes part in the softmax */
 
     int64_t inner; /* width of the dense MLP */
 
     int64_t experts, active_experts; /* and how many of them a token is sent to */
     int64_t expert_inner;
-    int64_t shared_inner; /* width of the experts that see all tokens, together; 0: none */
+    int64_t expert_hidden; /* width of what experts read and write, projected from and to the model's; 0: none */
+    int64_t shared_inner;  /* width of the experts that see all tokens, together; 0: none */
+    bool has_both;         /* with MLP_EXPERTS: a dense MLP beside them, each with norms of its own */
 } language_layer;
 
 /* --- Parts that layers share ---------------------------------------------------------------------------------------
@@ -61,6 +67,7 @@ typedef struct language_latent {
     int64_t nope_size, rope_size;
     int64_t index_heads, index_size; /* of the indexer that chooses keys; 0: none */
     int64_t index_tokens;            /* that it chooses */
+    bool has_gate;                   /* of the output */
 } language_latent;
 
 /* Recurrent layers and those with a convolution. */
@@ -72,6 +79,8 @@ typedef struct language_state {
     int64_t conv;                   /* taps of the convolution; 0: none */
     bool has_conv_bias, has_bias;   /* of the convolution; of the projections */
     bool has_split_inputs;          /* delta rule: queries, keys, values, gates are projections of their own */
+    bool has_channel_decay;         /* delta rule: a decay per channel of a key, from a projection of rank key_size */
+    bool has_full_gate;             /* with it: the gate of the output has one matrix, not two of low rank */
     bool has_state_norms;           /* Mamba: norms of time step, B and C (Jamba, Falcon-Mamba without weights) */
     bool has_gated_norm;            /* Mamba 2: a norm before the last projection */
     ft_dtype dtype;                 /* of the state; FT_DTYPE_UNKNOWN: as activations */
@@ -150,8 +159,10 @@ typedef struct language_model {
     uint32_t note_count;
 
     int64_t hidden, vocabulary;
-    int64_t embedding; /* width of the embedding table where that is not `hidden`; 0: it is */
-    int64_t positions; /* longest sequence; 0: unknown */
+    int64_t embedding;       /* width of the embedding table where that is not `hidden`; 0: it is */
+    int64_t layer_embedding; /* width of an embedding that each layer adds; 0: none */
+    int64_t layer_words;     /* rows of its table */
+    int64_t positions;       /* longest sequence; 0: unknown */
     int64_t position_rows;
     language_position position;
     language_layer *layers;
@@ -167,7 +178,6 @@ typedef struct language_model {
     language_activation activation;
     bool is_gated;          /* MLPs have three matrices */
     bool has_gated_queries; /* queries come with a gate of the output */
-    bool has_sinks;         /* a learned logit a head that takes part in the softmax */
     bool has_query_bias, has_kv_bias, has_output_bias;
     bool has_mlp_bias, has_expert_bias, has_router_bias, has_head_bias;
     bool has_shared_gate;       /* a scalar gate of the shared experts */
