@@ -23,7 +23,7 @@ FT_C_BEGIN
 #define FT_MAX_ELEMS          (INT64_C(1) << 46)  /* elements of one tensor */
 #define FT_MAX_OPS            2000000             /* operators of a graph, with functions and sub-graphs inlined */
 #define FT_MAX_DEPTH          64                  /* nesting of messages, sub-graphs, functions, values */
-#define FT_MAX_GRAPH_BYTES    (UINT64_C(1) << 30) /* memory of one graph, or of decoding one file */
+#define FT_MAX_GRAPH_BYTES    (UINT64_C(1) << 31) /* memory of one graph, or of decoding one file */
 #define FT_MAX_UNPACKED_BYTES (UINT64_C(1) << 30) /* unpacked size of a .gz */
 #define FT_FOLD_MAX_ELEMS     4096                /* elements of constants kept for folding */
 

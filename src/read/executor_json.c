@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "foretell/graph.h"
 
 enum { MAX_TEXT_BYTES = 256 * 1024 * 1024 };
 
@@ -197,7 +198,7 @@ static ft_status read_root(const decoding *d, const json_t *root) {
 
 ft_status executor_read(const uint8_t *bytes, size_t size, executor_graph *graph, ft_error *error) {
     *graph = (executor_graph){0};
-    arena_init(&graph->memory, UINT64_C(1) << 30);
+    arena_init(&graph->memory, FT_MAX_GRAPH_BYTES);
     if (size > MAX_TEXT_BYTES) return ft_fail(error, FT_ERR_LIMIT, "the text has more than %d bytes", MAX_TEXT_BYTES);
     json_t *root = NULL;
     FT_TRY(json_parse(bytes, size, &root, error));
