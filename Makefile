@@ -35,6 +35,7 @@ ALL_LDLIBS  = $(PKG_LIBS) -lm -lpthread -ldl $(LDLIBS)
 
 LIB_SOURCES     := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 CLI_SOURCES     := $(sort $(wildcard cli/*.c))
+SERVE_SOURCES   := $(sort $(wildcard serve/*.c))
 TEST_SOURCES    := $(sort $(wildcard tests/*/test_*.c))
 TEST_SCRIPTS    := $(sort $(wildcard tests/*/test_*.sh))
 SUPPORT_SOURCES := $(sort $(wildcard tests/support/*.c))
@@ -42,9 +43,9 @@ FUZZ_SOURCES    := $(sort $(wildcard fuzz/fuzz_*.c))
 EXAMPLE_SOURCES := $(sort $(wildcard examples/*.c))
 BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
 TOOL_SOURCES    := $(sort $(wildcard tools/*.c))
-ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(wildcard tests/torture/*.c) $(FUZZ_SOURCES) \
+ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(SERVE_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(wildcard tests/torture/*.c) $(FUZZ_SOURCES) \
                    $(wildcard fuzz/replay.c) $(EXAMPLE_SOURCES) $(BENCH_SOURCES) $(TOOL_SOURCES)
-HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h src/*/*/*.h cli/*.h tests/*/*.h bench/*.h tools/*.h))
+HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h src/*/*/*.h cli/*.h serve/*.h tests/*/*.h bench/*.h tools/*.h))
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -139,7 +140,9 @@ $(BUILD)/obj/src/forecast/predictor_set.o: private EXTRA_CFLAGS = '-DFORETELL_DA
 $(BUILD)/obj/tests/%.o: private EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
 # The command and the examples see the public headers alone. `private`: prerequisites ($(BUILD)/flags) must not inherit it.
-$(call object,$(CLI_SOURCES) $(EXAMPLE_SOURCES)): private INCLUDES = -Iinclude
+$(call object,$(CLI_SOURCES) $(SERVE_SOURCES) $(EXAMPLE_SOURCES)): private INCLUDES = -Iinclude
+# It contains the file.
+$(BUILD)/obj/serve/openapi.o: serve/openapi.json
 
 # --- Linking ---------------------------------------------------------------------------------------------------------
 
@@ -154,7 +157,7 @@ $(BUILD)/libforetell.so: $(LIB_OBJECTS) scripts/exports.map
 	    $(if $(SANITIZE),,-Wl,-z,defs) $(ALL_LDFLAGS) -o $@ $(LIB_OBJECTS) $(ALL_LDLIBS)
 	@ln -sf libforetell.so $(BUILD)/$(SONAME)
 
-$(BUILD)/foretell: $(call object,$(CLI_SOURCES)) $(BUILD)/libforetell.a
+$(BUILD)/foretell: $(call object,$(CLI_SOURCES) $(SERVE_SOURCES)) $(BUILD)/libforetell.a
 	$(link)
 
 # Tests stand between the library and malloc, to let it fail (tests/support/failing.h).
@@ -178,7 +181,7 @@ $(foreach room,$(TEST_ROOMS),$(eval $(call test_program,$(room))))
 $(TESTS): $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link) -lcmocka $(WRAP)
-$(BUILD)/tests/cli: $(call object,$(filter-out cli/main.c,$(CLI_SOURCES)))
+$(BUILD)/tests/cli: $(call object,$(filter-out cli/main.c,$(CLI_SOURCES)) $(SERVE_SOURCES))
 # Tests read the pixels of a page.
 $(BUILD)/tests/report: private LDLIBS += -lcairo
 
@@ -230,10 +233,10 @@ thread-check:
 
 # varFuncNullUB speaks of systems whose NULL is a plain 0; POSIX has a pointer.
 cppcheck: | setup-check
-	@echo 'CPPCHK src cli tools bench fuzz examples'
+	@echo 'CPPCHK src cli serve tools bench fuzz examples'
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --suppress=varFuncNullUB --error-exitcode=1 \
 	    -D_GNU_SOURCE -Iinclude -Isrc -j "$$(nproc)" \
-	    $(LIB_SOURCES) $(CLI_SOURCES) $(TOOL_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES) $(EXAMPLE_SOURCES)
+	    $(LIB_SOURCES) $(CLI_SOURCES) $(SERVE_SOURCES) $(TOOL_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES) $(EXAMPLE_SOURCES)
 
 format: | setup-check
 	@clang-format -i $(ALL_SOURCES) $(HEADERS)
@@ -290,6 +293,7 @@ ZSH_DIR    ?= $(PREFIX)/share/zsh/site-functions
 FISH_DIR   ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR     ?= $(PREFIX)/share/doc/foretell
 STRIP      ?= strip
+UNIT_DIR   ?= $(PREFIX)/lib/systemd/system
 SHARED     := libforetell.so.$(VERSION)
 MAN_PAGE   := docs/man/foretell.1
 DOCS       := CHANGELOG.md LICENSE $(wildcard docs/*.md docs/*.svg docs/*.png)
@@ -315,6 +319,8 @@ install: all $(BUILD)/foretell.pc
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libforetell.so'
 	install -m 644 include/foretell/*.h '$(DESTDIR)$(INCLUDEDIR)/foretell'
 	install -m 644 $(BUILD)/foretell.pc '$(DESTDIR)$(LIBDIR)/pkgconfig'
+	install -d '$(DESTDIR)$(UNIT_DIR)'
+	sed 's|/usr/local/bin|$(BINDIR)|' examples/foretell.service > '$(DESTDIR)$(UNIT_DIR)/foretell.service'
 	install -D -m 644 $(MAN_PAGE) '$(DESTDIR)$(MANDIR)/man1/foretell.1'
 	install -d '$(DESTDIR)$(DATADIR)/predictors'
 	$(if $(PREDICTORS),install -m 644 $(PREDICTORS) '$(DESTDIR)$(DATADIR)/predictors')
@@ -333,6 +339,7 @@ uninstall:
 	rm -rf '$(DESTDIR)$(INCLUDEDIR)/foretell'
 	rm -f '$(DESTDIR)$(LIBDIR)/pkgconfig/foretell.pc' '$(DESTDIR)$(MANDIR)/man1/foretell.1'
 	rm -f '$(DESTDIR)$(BASH_DIR)/foretell' '$(DESTDIR)$(ZSH_DIR)/_foretell' '$(DESTDIR)$(FISH_DIR)/foretell.fish'
+	rm -f '$(DESTDIR)$(UNIT_DIR)/foretell.service'
 	rm -rf '$(DESTDIR)$(DOCDIR)'
 	rm -rf '$(DESTDIR)$(DATADIR)'
 

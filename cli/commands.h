@@ -26,6 +26,7 @@ typedef enum command_group {
     X(max_batch, GROUP_PREDICT, "max-batch", "find the largest batch that fits")                                       \
     X(inspect, GROUP_PREDICT, "inspect", "print operators, parameters, FLOPs and memory of models")                    \
     X(replay, GROUP_PREDICT, "replay", "simulate a step kernel by kernel on engines and workers")                      \
+    X(serve, GROUP_PREDICT, "serve", "serve predictions over HTTP")                                                    \
     X(import, GROUP_TRAIN, "import", "convert measurements to a data set")                                             \
     X(data, GROUP_TRAIN, "data", "print, join, export and check data sets")                                            \
     X(train, GROUP_TRAIN, "train", "train a predictor on a data set")                                                  \

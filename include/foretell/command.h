@@ -21,9 +21,9 @@ typedef struct ft_command ft_command;
 
 enum { FT_MAX_REQUESTS = 1000 };
 
-/* `name`: "predict", "fits", "max-batch" or "inspect". {"requests": [{...}, ...]} is a list of requests, which have
- * the keys beside "requests" where they have none of their own. Anything that is wrong is FT_ERR_USAGE, and the message
- * names the key. */
+/* `name`: "predict", "fits", "max-batch", "inspect" or "observe" (below). {"requests": [{...}, ...]} is a list of
+ * requests, which have the keys beside "requests" where they have none of their own. Anything that is wrong is
+ * FT_ERR_USAGE, and the message names the key. */
 FT_API ft_status ft_command_parse(const char *name, const void *json, size_t size, ft_command **command,
                                   ft_error *error);
 FT_API void ft_command_free(ft_command *command);
@@ -39,6 +39,24 @@ FT_API ft_output ft_command_output(const ft_command *command, uint32_t index); /
  * Names of files are refused: devices and runtimes are bundled ones. */
 FT_API ft_status ft_command_write(const ft_command *command, uint32_t index, const ft_predictor_set *set,
                                   const ft_graph *model, const char *file, FILE *stream, ft_error *error);
+
+/* --- Observations ------------------------------------------------------------------------------------------------- */
+
+/* The document of "observe" is one row of a CSV that ft_import reads as a "table": what a finished job took, beside
+ * what is predicted for it. Its keys are those of "predict" with family, time_us (or time_ms, time_s), peak_bytes and
+ * util_ratio. The headings of the row, with a newline: */
+FT_API const char *ft_observation_columns(void);
+
+typedef struct ft_observation {
+    char device[64], model[256]; /* cut to fit */
+    double time_us, peak_bytes;                     /* measured; NaN: not given */
+    double predicted_time_us, predicted_peak_bytes; /* NaN: not predicted */
+} ft_observation;
+
+/* Reads a row back. */
+FT_API ft_status ft_observation_read(const char *row, size_t size, ft_observation *observation, ft_error *error);
+
+/* --- Texts -------------------------------------------------------------------------------------------------------- */
 
 /* Texts of sizes: "8", "1,8,32", or "1..256", which doubles; each once. */
 FT_API ft_status ft_sizes_parse(const char *text, int64_t *sizes, uint32_t max_count, uint32_t *count, ft_error *error);

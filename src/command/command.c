@@ -1,5 +1,6 @@
 /* command.c - commands as JSON: parses the options of a request or of a list of them, and writes the document that the
  * command prints for the same options. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,14 @@ static ft_status find_kind(const char *name, command_kind *kind, ft_error *error
     static const struct {
         const char *name;
         command_kind kind;
-    } commands[] = {
-        {"predict", KIND_PREDICT}, {"fits", KIND_FITS}, {"max-batch", KIND_MAX_BATCH}, {"inspect", KIND_INSPECT}};
+    } commands[] = {{"predict", KIND_PREDICT},
+                    {"fits", KIND_FITS},
+                    {"max-batch", KIND_MAX_BATCH},
+                    {"inspect", KIND_INSPECT},
+                    {"observe", KIND_OBSERVE}};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(commands[i].name, name) == 0) return *kind = commands[i].kind, FT_OK;
-    return ft_fail(error, FT_ERR_USAGE, "%.60s: expected predict, fits, max-batch or inspect", name);
+    return ft_fail(error, FT_ERR_USAGE, "%.60s: expected predict, fits, max-batch, inspect or observe", name);
 }
 
 /* A request of a list: its own keys over those that are common to all. */
@@ -243,6 +247,22 @@ static ft_status answer_inspect(const answer *a, ft_error *error) {
     return status;
 }
 
+/* --- Observations ------------------------------------------------------------------------------------------------ */
+
+static ft_status answer_observe(const answer *a, ft_error *error) {
+    ft_results results = {0};
+    buf line = {0};
+    if (ft_targets_count(a->targets) > 1) return ft_fail(error, FT_ERR_USAGE, "device: an observation has one device");
+    FT_TRY(predict(a, &results, error));
+    observation_put(a->q, a->file, &results.items[0], &line);
+    ft_status status = line.failed ? FT_NOMEM(error) : FT_OK;
+    if (status == FT_OK && fwrite(line.data, 1, line.length, a->stream) != line.length)
+        status = ft_fail_file(error, NULL, "cannot write the observation", errno);
+    buf_free(&line);
+    ft_results_free(&results);
+    return status;
+}
+
 static ft_status answer_on_devices(answer *a, ft_error *error) {
     const command_options *q = a->q;
     const ft_target_options options = {.devices = q->devices,
@@ -251,9 +271,10 @@ static ft_status answer_on_devices(answer *a, ft_error *error) {
                                        .runtime = q->runtime,
                                        .has_no_files = true};
     FT_TRY(ft_targets_open(a->set, &options, &a->targets, error));
-    ft_status status = q->kind == KIND_PREDICT ? answer_predict(a, error)
-                       : q->kind == KIND_FITS  ? answer_fits(a, error)
-                                               : answer_max_batch(a, error);
+    ft_status status = q->kind == KIND_PREDICT   ? answer_predict(a, error)
+                       : q->kind == KIND_FITS    ? answer_fits(a, error)
+                       : q->kind == KIND_OBSERVE ? answer_observe(a, error)
+                                                 : answer_max_batch(a, error);
     ft_targets_free(a->targets);
     return status;
 }

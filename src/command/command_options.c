@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/text.h"
 
 enum { DEFAULT_MAX_BATCH = 65536, MAX_SAMPLES_SHIFT = 61 };
 
@@ -25,6 +26,8 @@ static ft_status read_text(const json_t *value, char **text, const char *what, f
     if (!json_is_string(value)) return expected(value, what, error);
     if (strlen(json_string_value(value)) != json_string_length(value))
         return ft_fail(error, FT_ERR_USAGE, "has a NUL character");
+    for (const char *c = json_string_value(value); *c != '\0'; c++)
+        if (iscntrl((unsigned char)*c)) return ft_fail(error, FT_ERR_USAGE, "has a control character");
     free(*text);
     *text = strdup(json_string_value(value));
     return *text != NULL ? FT_OK : FT_NOMEM(error);
@@ -285,6 +288,54 @@ static ft_status parse_workspace(command_options *q, const json_t *value, ft_err
     return read_bytes(value, &q->workspace_bytes, error);
 }
 
+/* --- Keys of observations ------------------------------------------------------------------------------------------
+ */
+
+static ft_status parse_family(command_options *q, const json_t *value, ft_error *error) {
+    return read_text(value, &q->family, "a name", error);
+}
+
+/* A number, or the text of one; NaN when it is something else. */
+static double number_of(const json_t *value) {
+    double number = NAN;
+    if (json_is_number(value)) return json_number_value(value);
+    if (!json_is_string(value) || !text_double(json_string_value(value), json_string_length(value), &number))
+        return NAN;
+    return number;
+}
+
+/* A time in a unit of so many microseconds. */
+static ft_status read_time(command_options *q, const json_t *value, double unit_us, ft_error *error) {
+    double number = number_of(value);
+    if (!(number > 0 && number * unit_us < 1e15)) return expected(value, "a time above 0", error);
+    if (!isnan(q->time_us)) return ft_fail(error, FT_ERR_USAGE, "the time is given twice");
+    q->time_us = number * unit_us;
+    return FT_OK;
+}
+
+static ft_status parse_time_us(command_options *q, const json_t *value, ft_error *error) {
+    return read_time(q, value, 1, error);
+}
+
+static ft_status parse_time_ms(command_options *q, const json_t *value, ft_error *error) {
+    return read_time(q, value, 1e3, error);
+}
+
+static ft_status parse_time_s(command_options *q, const json_t *value, ft_error *error) {
+    return read_time(q, value, 1e6, error);
+}
+
+static ft_status parse_peak(command_options *q, const json_t *value, ft_error *error) {
+    FT_TRY(read_bytes(value, &q->peak_bytes, error));
+    return q->peak_bytes > 0 ? FT_OK : expected(value, "bytes above 0", error);
+}
+
+static ft_status parse_util(command_options *q, const json_t *value, ft_error *error) {
+    q->util_ratio = number_of(value);
+    if (!(q->util_ratio >= 0 && q->util_ratio <= 1)) return expected(value, "a ratio from 0 to 1", error);
+    return FT_OK;
+}
+
 static ft_status parse_sort(command_options *q, const json_t *value, ft_error *error) {
     if (!json_is_string(value) || !ft_sort_parse(json_string_value(value), &q->sort))
         return expected(value, "graph, macs, flops, params, bytes or count", error);
@@ -307,7 +358,7 @@ static ft_status parse_no_inplace(command_options *q, const json_t *value, ft_er
     return read_flag(value, &q->has_no_inplace, error);
 }
 
-enum { ON_DEVICES = KIND_PREDICT | KIND_FITS | KIND_MAX_BATCH, ALL = ON_DEVICES | KIND_INSPECT };
+enum { ON_DEVICES = KIND_PREDICT | KIND_FITS | KIND_MAX_BATCH | KIND_OBSERVE, ALL = ON_DEVICES | KIND_INSPECT };
 
 static const struct key_row {
     const char *name;
@@ -326,7 +377,7 @@ static const struct key_row {
     {"layout", ON_DEVICES, parse_layout},
     {"compile", ON_DEVICES, parse_compile},
     {"setting", ON_DEVICES, parse_setting},
-    {"batch", KIND_PREDICT | KIND_FITS | KIND_INSPECT, parse_batch},
+    {"batch", ALL - KIND_MAX_BATCH, parse_batch},
     {"by_layer", KIND_PREDICT, parse_layers},
     {"samples", KIND_PREDICT, parse_samples},
     {"top", KIND_PREDICT | KIND_INSPECT, parse_top},
@@ -338,6 +389,12 @@ static const struct key_row {
     {"mixed", KIND_INSPECT, parse_mixed},
     {"no_inplace", KIND_INSPECT, parse_no_inplace},
     {"workspace", KIND_INSPECT, parse_workspace},
+    {"family", KIND_OBSERVE, parse_family},
+    {"time_us", KIND_OBSERVE, parse_time_us},
+    {"time_ms", KIND_OBSERVE, parse_time_ms},
+    {"time_s", KIND_OBSERVE, parse_time_s},
+    {"peak_bytes", KIND_OBSERVE, parse_peak},
+    {"util_ratio", KIND_OBSERVE, parse_util},
 };
 
 static ft_status unknown_key(command_kind kind, const char *key, ft_error *error) {
@@ -358,10 +415,14 @@ static ft_status check(const command_options *q, ft_error *error) {
         return ft_fail(error, FT_ERR_USAGE, "optimizer: is for training: add \"mode\": \"train\", or leave it out");
     if (q->kind == KIND_PREDICT && q->top > 0 && !q->has_layers)
         return ft_fail(error, FT_ERR_USAGE, "top: is for by_layer");
-    if ((q->kind == KIND_FITS || q->kind == KIND_MAX_BATCH) && q->devices == NULL)
+    if ((q->kind & (KIND_FITS | KIND_MAX_BATCH | KIND_OBSERVE)) != 0 && q->devices == NULL)
         return ft_fail(error, FT_ERR_USAGE, "device: is absent: name one");
     if (q->kind == KIND_FITS && q->batch_count > 1)
         return ft_fail(error, FT_ERR_USAGE, "batch: fits takes one batch; max-batch searches for the largest");
+    if (q->kind == KIND_OBSERVE && q->batch_count > 1)
+        return ft_fail(error, FT_ERR_USAGE, "batch: an observation has one batch");
+    if (q->kind == KIND_OBSERVE && isnan(q->time_us) && isnan(q->peak_bytes) && isnan(q->util_ratio))
+        return ft_fail(error, FT_ERR_USAGE, "time_us, peak_bytes or util_ratio: at least one is expected");
     if (q->kind == KIND_INSPECT && q->batch_count > 1)
         return ft_fail(error, FT_ERR_USAGE, "batch: inspect takes one batch");
     if (q->kind == KIND_INSPECT && q->output == FT_CSV && q->has_nodes && q->kernels != NULL)
@@ -372,8 +433,14 @@ static ft_status check(const command_options *q, ft_error *error) {
 ft_status command_options_parse(command_kind kind, const json_t *object, command_options *q, ft_error *error) {
     const char *key;
     json_t *value;
-    *q = (command_options){
-        .kind = kind, .optimizer = FT_MOMENTUM, .output = FT_JSON, .max_batch = DEFAULT_MAX_BATCH, .free_bytes = NAN};
+    *q = (command_options){.kind = kind,
+                           .optimizer = FT_MOMENTUM,
+                           .output = FT_JSON,
+                           .max_batch = DEFAULT_MAX_BATCH,
+                           .free_bytes = NAN,
+                           .time_us = NAN,
+                           .peak_bytes = NAN,
+                           .util_ratio = NAN};
     if (!json_is_object(object))
         return ft_fail(error, FT_ERR_USAGE, "is %s, but an object is expected", json_kind(object));
     json_object_foreach((json_t *)object, key, value) {
@@ -392,6 +459,7 @@ void command_options_free(command_options *q) {
     free(q->devices);
     free(q->runtime);
     free(q->kernels);
+    free(q->family);
     for (uint32_t i = 0; i < q->setting_count; i++) free(q->settings[i]);
     for (uint32_t i = 0; i < q->shape_count; i++) free(q->shape_names[i]);
 }

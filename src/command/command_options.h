@@ -2,13 +2,20 @@
 #ifndef COMMAND_OPTIONS_H
 #define COMMAND_OPTIONS_H
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "foretell/command.h"
 
 enum { COMMAND_MAX_BATCHES = 64, COMMAND_MAX_SETTINGS = 32, COMMAND_MAX_SHAPES = 64 };
 
 /* Flags, so that a key can say which commands have it. */
-typedef enum command_kind { KIND_PREDICT = 1, KIND_FITS = 2, KIND_MAX_BATCH = 4, KIND_INSPECT = 8 } command_kind;
+typedef enum command_kind {
+    KIND_PREDICT = 1,
+    KIND_FITS = 2,
+    KIND_MAX_BATCH = 4,
+    KIND_INSPECT = 8,
+    KIND_OBSERVE = 16
+} command_kind;
 
 typedef struct command_options {
     command_kind kind;
@@ -35,10 +42,16 @@ typedef struct command_options {
     double free_bytes; /* NaN: all that the device has */
     double workspace_bytes;
     ft_sort sort;
+    /* What was measured, of observations; NaN: not measured. */
+    char *family;
+    double time_us, peak_bytes, util_ratio;
 } command_options;
 
 /* Parses an object. The options can be freed after a failure too. */
 ft_status command_options_parse(command_kind kind, const json_t *object, command_options *q, ft_error *error);
 void command_options_free(command_options *q);
+
+/* Adds the row of an observation (observation.c): what was measured, and the prediction for it. */
+void observation_put(const command_options *q, const char *model, const ft_result *result, buf *line);
 
 #endif

@@ -66,9 +66,10 @@ typedef struct table_import {
 
 /* --- Columns ----------------------------------------------------------------------------------------------------- */
 
-/* Columns that `foretell sample` writes and measuring scripts keep. */
+/* Columns that `foretell sample` and `foretell serve` write and measuring scripts keep. */
 static bool is_sample_column(const char *name) {
-    return strcmp(name, "graph") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "reason") == 0;
+    return strcmp(name, "graph") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "reason") == 0 ||
+           strcmp(name, "predicted") == 0;
 }
 
 static ft_status read_column(table_import *t, uint32_t index, const csv_field *cell) {

@@ -205,7 +205,7 @@ static void wrong_values_are_named(void **state) {
     assert_refused("predict", "{\"requests\": []}", "requests: a list of at least one");
     assert_refused("predict", "{\"requests\": [{}, {\"batch\": -1}]}", "requests[1]: batch: is -1");
     assert_refused("predict", "{\"requests\": [{\"requests\": []}]}", "requests[0]: requests: no such key");
-    assert_refused("train", "{}", "train: expected predict, fits, max-batch or inspect");
+    assert_refused("train", "{}", "train: expected predict, fits, max-batch, inspect or observe");
 }
 
 static void files_are_not_opened(void **state) {

@@ -54,7 +54,7 @@ limits_are_documented() {
 # Comments point at pages that exist.
 named_pages_exist() {
     local page bad=0
-    for page in $(cat src/*/*.[ch] src/*/*/*.[ch] include/foretell/*.h cli/*.[ch] bench/*.c rules/*.json | grep -o 'docs/[a-z0-9/_-]*\.md' | sort -u); do
+    for page in $(cat src/*/*.[ch] src/*/*/*.[ch] include/foretell/*.h cli/*.[ch] serve/*.[ch] bench/*.c rules/*.json | grep -o 'docs/[a-z0-9/_-]*\.md' | sort -u); do
         [ -e "$page" ] || { echo "$page is named and absent" && bad=1; }
     done
     return "$bad"
@@ -71,7 +71,7 @@ architecture_names_code() {
         done
     done < <(grep -E '^\| `(src|cli)/[a-z0-9_/]*\.c` \|' ARCHITECTURE.md)
     for name in $(grep -o '`[a-z][a-z0-9_/]*\.[ch]`' ARCHITECTURE.md | tr -d '`' | sort -u); do
-        [ -n "$(find src cli include tests bench -path "*/$name" -print -quit)" ] || [ -e "$name" ] || { echo "$name does not exist" && bad=1; }
+        [ -n "$(find src cli serve include tests bench -path "*/$name" -print -quit)" ] || [ -e "$name" ] || { echo "$name does not exist" && bad=1; }
     done
     return "$bad"
 }
