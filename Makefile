@@ -69,7 +69,7 @@ COMMAND      := $(BUILD)/foretell
 # $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
 brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
 
-.PHONY: all lib tests test check sanitize torture thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo \
+.PHONY: all lib tests test check sanitize torture thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo demo-serve \
         install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -83,6 +83,7 @@ help:
 
 #: make                       the command, the static and the shared library, into build/
 #: make demo                  build, make example models, and run the main commands on them
+#: make demo-serve            start the HTTP service, ask it with curl, and scrape its metrics with Prometheus
 #: make test                  build and run all tests; SANITIZE=address,undefined runs them under sanitizers
 #: make check                 tests under sanitizers, a clang build, clang-tidy (TIDY=changed: of what changed), cppcheck, format
 #: make format                format the sources with clang-format
@@ -182,6 +183,7 @@ $(TESTS): $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link) -lcmocka $(WRAP)
 $(BUILD)/tests/cli: $(call object,$(filter-out cli/main.c,$(CLI_SOURCES)) $(SERVE_SOURCES))
+$(BUILD)/bench/serve_empty: private LDLIBS += -lmicrohttpd
 # Tests read the pixels of a page.
 $(BUILD)/tests/report: private LDLIBS += -lcairo
 
@@ -280,6 +282,10 @@ predictors: all
 
 demo: all
 	@BUILD=$(BUILD) scripts/demo
+
+demo-serve: all
+	@scripts/setup demo-serve
+	@BUILD=$(BUILD) scripts/demo-serve
 
 # --- Installing ------------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ FT_API ft_status ft_command_write(const ft_command *command, uint32_t index, con
 FT_API const char *ft_observation_columns(void);
 
 typedef struct ft_observation {
-    char device[64], model[256]; /* cut to fit */
+    char device[64], model[256];                    /* cut to fit */
     double time_us, peak_bytes;                     /* measured; NaN: not given */
     double predicted_time_us, predicted_peak_bytes; /* NaN: not predicted */
 } ft_observation;
