@@ -3,6 +3,8 @@
  * The pattern is Megatron's: columns of the first matrices of a block, heads of attention, rows of the last matrix, and
  * a sum over the ranks. It is found in the graph and not by names: a product whose result can be used in parts up to
  * the next product is divided by columns, and that next product by rows. */
+#include <assert.h>
+
 #include "parallel/split.h"
 
 static const shard whole = {.axis = SHARD_WHOLE};
@@ -88,6 +90,7 @@ static ft_status visit_attention(split_plan *plan, const ft_op *op) {
 /* States and weights with a dimension of the divided size. */
 static void visit_state(split_plan *plan, const ft_op *op) {
     int64_t ranks = plan->ranks.tensor;
+    assert(ranks > 0);
     if (!shard_is_part(plan->held[op->outputs[0]])) return;
     for (uint32_t i = 1; i < op->input_count; i++) {
         const ft_tensor *t = op_input(plan->graph, op, i);
