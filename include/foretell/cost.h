@@ -17,7 +17,13 @@ typedef enum ft_mode { FT_INFER, FT_TRAIN } ft_mode;
     X(FT_SGD, "sgd")                                                                                                   \
     X(FT_MOMENTUM, "momentum")                                                                                         \
     X(FT_ADAM, "adam")                                                                                                 \
-    X(FT_ADAMW, "adamw")
+    X(FT_ADAMW, "adamw")                                                                                               \
+    X(FT_ADAFACTOR, "adafactor")                                                                                       \
+    X(FT_LION, "lion")                                                                                                 \
+    X(FT_MUON, "muon")                                                                                                 \
+    X(FT_ADAMW_8BIT, "adamw-8bit")                                                                                     \
+    X(FT_ADAMW_PAGED, "adamw-paged")                                                                                   \
+    X(FT_ADAMW_8BIT_PAGED, "adamw-8bit-paged")
 
 typedef enum ft_optimizer {
 #define FT_OPTIMIZER_ENUM(name, text) name,
@@ -29,6 +35,37 @@ typedef enum ft_optimizer {
 FT_API const char *ft_optimizer_name(ft_optimizer optimizer);
 FT_API bool ft_optimizer_parse(const char *text, ft_optimizer *optimizer);
 
+/* What data-parallel ranks divide between them instead of keeping a copy each: name, text */
+#define FT_SHARDING_LIST(X)                                                                                            \
+    X(FT_SHARD_NONE, "none")                                                                                           \
+    X(FT_SHARD_OPTIMIZER, "zero1") /* optimiser state and master weights */                                            \
+    X(FT_SHARD_GRADIENTS, "zero2") /* gradients too */                                                                 \
+    X(FT_SHARD_WEIGHTS, "zero3")   /* weights too: ZeRO 3, FSDP */
+
+typedef enum ft_sharding {
+#define FT_SHARDING_ENUM(name, text) name,
+    FT_SHARDING_LIST(FT_SHARDING_ENUM)
+#undef FT_SHARDING_ENUM
+} ft_sharding;
+
+/* What backward computes again instead of keeping it: name, text */
+#define FT_RECOMPUTE_LIST(X)                                                                                           \
+    X(FT_RECOMPUTE_NONE, "none")                                                                                       \
+    X(FT_RECOMPUTE_SELECTIVE, "selective") /* of each layer, all but attention and every second product */             \
+    X(FT_RECOMPUTE_FULL, "full")           /* each layer from its input */
+
+typedef enum ft_recompute {
+#define FT_RECOMPUTE_ENUM(name, text) name,
+    FT_RECOMPUTE_LIST(FT_RECOMPUTE_ENUM)
+#undef FT_RECOMPUTE_ENUM
+} ft_recompute;
+
+/* The texts above and their inverses; "fsdp" is zero3. False for any other text. */
+FT_API const char *ft_sharding_name(ft_sharding sharding);
+FT_API bool ft_sharding_parse(const char *text, ft_sharding *sharding);
+FT_API const char *ft_recompute_name(ft_recompute recompute);
+FT_API bool ft_recompute_parse(const char *text, ft_recompute *recompute);
+
 typedef struct ft_cost_options {
     ft_mode mode;
     ft_optimizer optimizer;
@@ -37,6 +74,15 @@ typedef struct ft_cost_options {
     bool has_inplace;         /* an activation may overwrite its input when it is the last reader */
     bool has_fused_attention; /* attention decomposed in the graph runs as one kernel, which never stores the scores */
     uint64_t workspace_bytes; /* limit for the scratch of an operator (im2col and the like), 0 = none */
+    /* Of the memory timeline of training: */
+    ft_sharding sharding;   /* by which ft_tensor.replicas ranks hold a parameter together */
+    ft_recompute recompute; /* by layers, as the names of weights number them */
+    uint32_t in_flight;     /* micro-batches whose activations are alive at once, as in a pipeline; 0 = 1 */
+    bool keeps_gathered;    /* sharded weights and gradients stay whole during a step, as in a pipeline; gradients of
+                               mixed precision in float32 */
+    bool has_accumulation;  /* gradients of earlier micro-batches are there when a step begins */
+    bool is_decomposed;     /* language models without a compiler: RMS norms run in float32 as several operators, which
+                               keep it; keys and values are repeated for every head that reads them */
 } ft_cost_options;
 
 /* Inference, momentum, types as in the file, in-place and fused attention on, no workspace. */
@@ -90,11 +136,13 @@ FT_API double ft_work_intensity(const ft_work *work);
 
 typedef enum ft_phase { FT_PHASE_FORWARD, FT_PHASE_BACKWARD, FT_PHASE_OPTIMIZER } ft_phase;
 
-/* The peak of the timeline. weight + gradient + optimizer + activation + workspace bytes = peak_bytes. */
+/* The peak of the timeline. weight + gradient + optimizer + gathered + activation + workspace bytes = peak_bytes. */
 typedef struct ft_memory {
     uint64_t weight_bytes;              /* parameters and buffers */
     uint64_t gradient_bytes;            /* gradients of parameters that exist at the peak */
     uint64_t optimizer_bytes;           /* moments and master weights */
+    uint64_t master_bytes;              /* part of optimizer_bytes: float32 copies of weights */
+    uint64_t gathered_bytes;            /* of sharded parameters: whole weights and gradients of layers that run */
     uint64_t activation_bytes;          /* alive at the peak, with the two parts below */
     uint64_t activation_gradient_bytes; /* part of activation_bytes: gradients of activations */
     uint64_t input_bytes;     /* part of activation_bytes: inputs, which the caller holds during the whole step */

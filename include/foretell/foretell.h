@@ -56,6 +56,7 @@
 #include "foretell/replay.h"
 #include "foretell/status.h"
 #include "foretell/target.h"
+#include "foretell/training.h"
 #include "foretell/tune.h"
 
 FT_C_BEGIN

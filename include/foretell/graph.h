@@ -102,6 +102,9 @@ typedef struct ft_tensor {
     bool is_output;        /* of the whole graph */
     bool is_batched;       /* grows with the batch (bound graphs) */
     bool is_sparse;        /* stored as values and indices */
+    bool is_frozen;        /* a weight that training does not change: of a base model under adapters */
+    uint32_t replicas;     /* ranks that hold the same part of a weight; 0 counts as 1 */
+    uint64_t held_bytes;   /* in device memory, of a weight that is unpacked for each use; 0: by type and elements */
     uint64_t stored_bytes; /* of its elements in the file(s), 0 when not stored */
     const ft_value *value; /* elements, when constant (stored or folded) and small; else NULL */
 } ft_tensor;

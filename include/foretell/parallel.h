@@ -9,17 +9,10 @@
 #ifndef FORETELL_PARALLEL_H
 #define FORETELL_PARALLEL_H
 
+#include "foretell/cost.h"
 #include "foretell/graph.h"
 
 FT_C_BEGIN
-
-/* What data-parallel ranks divide between them instead of keeping a copy each. */
-typedef enum ft_sharding {
-    FT_SHARD_NONE,
-    FT_SHARD_OPTIMIZER, /* ZeRO 1: optimiser state and master weights */
-    FT_SHARD_GRADIENTS, /* ZeRO 2: gradients too */
-    FT_SHARD_WEIGHTS,   /* ZeRO 3, FSDP: weights too */
-} ft_sharding;
 
 /* Numbers of ranks; 0 counts as 1. */
 typedef struct ft_parallel {

@@ -15,6 +15,7 @@
 #include "foretell/device.h"
 #include "foretell/graph.h"
 #include "foretell/parallel.h"
+#include "foretell/training.h"
 
 FT_C_BEGIN
 
@@ -41,6 +42,7 @@ typedef struct ft_request {
     const char *setting;  /* "compile=yes;layout=nhwc", as in ft_record; missing keys have their defaults, unknown keys
                            are ignored */
     ft_parallel parallel; /* devices that the model is divided between; zeros: one */
+    ft_training training; /* how it is trained; ignored for inference */
 } ft_request;
 
 /* The resource that limits the speed. */

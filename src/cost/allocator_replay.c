@@ -18,6 +18,7 @@ enum { STEPS = 3, MAX_TEMPORARIES = 64, SCRATCH_FACTOR = 2 };
 
 typedef struct recording {
     const ft_graph *graph;
+    uint32_t id_count; /* of the timeline */
     timeline_event *events;
     size_t count, capacity;
     bool has_failed;
@@ -157,9 +158,10 @@ static uint64_t scores_bytes(const recording *r) {
 
 static ft_status replay_recording(const recording *r, uint64_t limit, allocator_replay *out, ft_error *error) {
     const ft_graph *graph = r->graph;
-    uint64_t id_count = 5 * (uint64_t)graph->tensor_count + graph->op_count + MAX_TEMPORARIES;
-    if (id_count > UINT32_MAX) return ft_fail(error, FT_ERR_LIMIT, "model '%s' has too many tensors", graph->name);
-    replayer p = {.recorded = r, .first_weight = 3 * graph->tensor_count + graph->op_count};
+    uint64_t id_count = r->id_count + 2 * (uint64_t)graph->tensor_count + MAX_TEMPORARIES;
+    if (id_count > UINT32_MAX || graph->tensor_count > UINT32_MAX / 16 || graph->op_count > UINT32_MAX / 16)
+        return ft_fail(error, FT_ERR_LIMIT, "model '%s' has too many tensors", graph->name);
+    replayer p = {.recorded = r, .first_weight = r->id_count};
     p.first_state = p.first_weight + graph->tensor_count;
     p.first_temporary = p.first_state + graph->tensor_count;
     scratch *scratches = find_scratch(graph);
@@ -179,7 +181,7 @@ static ft_status replay_recording(const recording *r, uint64_t limit, allocator_
 
 ft_status allocator_replay_steps(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options,
                                  uint64_t limit, allocator_replay *out, ft_error *error) {
-    recording r = {.graph = bound};
+    recording r = {.graph = bound, .id_count = timeline_id_count(bound, options)};
     allocator_replay result = {0};
     const timeline_events events = {.on_event = record, .user = &r};
     ft_status status = timeline_walk(bound, cost, options, &events, &result.plan, error);

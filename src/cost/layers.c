@@ -52,13 +52,17 @@ static bool is_heavy(const ft_op *op) {
     }
 }
 
-/* The key of an operator: in the name of a weight, of a cache, or its own. */
-static bool key_of(const ft_graph *graph, const ft_op *op, layer_key *key) {
+static bool key_of_weight(const ft_graph *graph, const ft_op *op, layer_key *key) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(graph, op, i);
         if (t != NULL && t->role == FT_CONSTANT && find_key(t->name, key)) return true;
     }
-    return find_key(op->name, key);
+    return false;
+}
+
+/* The key of an operator: in the name of a weight, or its own. */
+static bool key_of(const ft_graph *graph, const ft_op *op, layer_key *key) {
+    return key_of_weight(graph, op, key) || find_key(op->name, key);
 }
 
 typedef struct key_table {
@@ -74,11 +78,13 @@ static uint32_t number_of(const key_table *table, const layer_key *key) {
     return 0;
 }
 
-static void collect_keys(const ft_graph *graph, key_table *table) {
+typedef bool key_finder(const ft_graph *graph, const ft_op *op, layer_key *key);
+
+static void collect_keys(const ft_graph *graph, key_finder *find, key_table *table) {
     layer_key key;
     for (uint32_t k = 0; k < graph->op_count && table->count < MAX_LAYERS; k++) {
         const ft_op *op = &graph->ops[k];
-        if (op->is_folded || !is_heavy(op) || !key_of(graph, op, &key)) continue;
+        if (op->is_folded || !is_heavy(op) || !find(graph, op, &key)) continue;
         if (number_of(table, &key) == 0) table->keys[table->count++] = key;
     }
 }
@@ -98,7 +104,8 @@ bool layers_find(const ft_graph *graph, arena *memory, model_layers *layers) {
     key_table table = {.keys = ARENA_ARRAY(memory, layer_key, MAX_LAYERS)};
     layers->of_op = ARENA_ARRAY(memory, uint32_t, (size_t)graph->op_count + 1);
     if (table.keys == NULL || layers->of_op == NULL) return false;
-    collect_keys(graph, &table);
+    collect_keys(graph, key_of_weight, &table); /* operators may spell the same layer in another way */
+    if (table.count == 0) collect_keys(graph, key_of, &table);
     layers->count = table.count;
     uint32_t last = 0; /* operator that has a number */
     for (uint32_t k = 0; k < graph->op_count; k++) {

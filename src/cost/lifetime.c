@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cost/pattern.h"
+#include "graph/geometry.h"
 
 /* --- Storages ------------------------------------------------------------------------------------------------ */
 
@@ -193,6 +194,44 @@ static void save_bias(const param_marks *params, const patterns *found, uint32_t
     }
 }
 
+/* Without a compiler, an RMS norm keeps its input in float32 and, for the gradient of its scale, its normalised input
+ * in the type of the activations. */
+static bool save_norm(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, uint32_t k,
+                      lifetimes *l) {
+    const ft_op *op = &graph->ops[k];
+    const ft_tensor *x = op_input(graph, op, 0);
+    if (!options->is_decomposed || !op_is(op, "RMSNormalization") || x == NULL) return false;
+    uint64_t elems = tensor_elems(graph, x);
+    bool has_scale = op->input_count > 1 && tensor_has(params, op->inputs[1], MARK_GRADIENT);
+    l->kept_bytes[k] = dtype_bytes(FT_FLOAT32, elems);
+    if (has_scale) l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], dtype_bytes(size_dtype(x, options), elems));
+    return true;
+}
+
+/* Keys and values that are repeated for every head. */
+static uint64_t repeated_heads(const ft_graph *graph, const ft_cost_options *options, const ft_op *op) {
+    attention_geometry g;
+    if (!options->is_decomposed || op->def->cost != COST_ATTENTION || !attention_geometry_of(graph, op, &g)) return 0;
+    const ft_tensor *x = op_input(graph, op, 0);
+    if (x == NULL || g.heads <= g.kv_heads) return 0;
+    uint64_t rows = num_mul_sat((uint64_t)g.batch, (uint64_t)g.keys);
+    uint64_t width = num_mul_sat((uint64_t)(g.heads - g.kv_heads), (uint64_t)(g.head_size + g.value_size));
+    return dtype_bytes(size_dtype(x, options), num_mul_sat(rows, width));
+}
+
+/* What experts keep of the tokens that they get: the token, the results of their first layers, and their product. */
+static uint64_t expert_bytes(const ft_graph *graph, const ft_cost_options *options, const ft_op *op) {
+    const ft_tensor *x = op_input(graph, op, 0), *down = op_input(graph, op, 4), *up = op_input(graph, op, 6);
+    int64_t chosen = op_attr_int(op, "k", 1);
+    if (op->def->cost != COST_MOE || x == NULL || down == NULL || down->rank != 3 || x->rank < 1 || chosen <= 0)
+        return 0;
+    uint64_t hidden = (uint64_t)x->dims[x->rank - 1];
+    uint64_t inner = (uint64_t)(down->dims[1] == x->dims[x->rank - 1] ? down->dims[2] : down->dims[1]);
+    uint64_t width = num_add_sat(hidden, num_mul_sat(inner, up != NULL ? 3 : 2));
+    uint64_t tokens = hidden > 0 ? tensor_elems(graph, x) / hidden : 0;
+    return dtype_bytes(size_dtype(x, options), num_mul_sat(num_mul_sat(tokens, (uint64_t)chosen), width));
+}
+
 static void find_saved(const ft_graph *graph, const ft_cost_options *options, const param_marks *params,
                        const patterns *found, lifetimes *l) {
     for (uint32_t k = 0; k < graph->op_count; k++) {
@@ -205,6 +244,7 @@ static void find_saved(const ft_graph *graph, const ft_cost_options *options, co
         }
         const ft_tensor *out = op_output(graph, op, 0);
         uint64_t elems = out == NULL ? 0 : tensor_elems(graph, out);
+        if (save_norm(graph, options, params, k, l)) continue;
         if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(graph, params, k, l);
         if ((flags & OP_SAVES_OUTPUT) != 0) save(l, op->outputs[0], k);
         if (out != NULL && found->is_score[op->outputs[0]]) { /* not stored, nor are masks of them */
@@ -215,6 +255,8 @@ static void find_saved(const ft_graph *graph, const ft_cost_options *options, co
         bool is_attended = op->inputs[0] != FT_NONE && found->is_score[op->inputs[0]];
         if (!is_attended) l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], repeated_bytes(graph, options, op));
         if ((flags & OP_SAVES_INDEX) != 0) l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], num_mul_sat(elems, 8));
+        uint64_t inner = num_add_sat(repeated_heads(graph, options, op), expert_bytes(graph, options, op));
+        l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], inner);
     }
 }
 
@@ -226,30 +268,42 @@ static void list_deaths(const ft_graph *graph, lifetimes *l) {
         if (l->storage[t] != t || l->last_use[t] == LIFETIME_WHOLE) continue;
         bool is_saved = l->first_saver[t] != FT_NONE;
         uint32_t *head = is_saved ? &l->dies_backward[l->first_saver[t]] : &l->dies_forward[l->last_use[t]];
-        l->next_dead[t] = *head;
+        bool is_recomputed = lifetimes_is_recomputed(l, t);
+        uint32_t *next = is_saved ? &l->next_freed[t] : &l->next_dead[t];
+        *next = *head;
         *head = t;
+        if (!is_recomputed) continue;
+        l->next_dead[t] = l->dies_forward[l->last_use[t]];
+        l->dies_forward[l->last_use[t]] = t;
     }
 }
 
 bool lifetimes_find(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
                     lifetimes *l) {
     size_t tensors = (size_t)graph->tensor_count + 1, ops = (size_t)graph->op_count + 1;
+    *l = (lifetimes){0};
     l->storage = ARENA_ARRAY(memory, uint32_t, tensors);
     l->bytes = ARENA_ARRAY(memory, uint64_t, tensors);
     l->last_use = ARENA_ARRAY(memory, uint32_t, tensors);
     l->first_saver = ARENA_ARRAY(memory, uint32_t, tensors);
     l->next_dead = ARENA_ARRAY(memory, uint32_t, tensors);
+    l->next_freed = ARENA_ARRAY(memory, uint32_t, tensors);
     l->dies_forward = ARENA_ARRAY(memory, uint32_t, ops);
     l->dies_backward = ARENA_ARRAY(memory, uint32_t, ops);
     l->kept_bytes = ARENA_ARRAY(memory, uint64_t, ops);
     if (l->storage == NULL || l->bytes == NULL || l->last_use == NULL || l->first_saver == NULL ||
-        l->next_dead == NULL || l->dies_forward == NULL || l->dies_backward == NULL || l->kept_bytes == NULL)
+        l->next_dead == NULL || l->next_freed == NULL || l->dies_forward == NULL || l->dies_backward == NULL ||
+        l->kept_bytes == NULL)
         return false;
     patterns found;
     if (!patterns_find(graph, options, params, memory, &found)) return false;
     find_storages(graph, options, &found, l);
     if (!find_last_uses(graph, memory, l)) return false;
     if (options->mode == FT_TRAIN) find_saved(graph, options, params, &found, l);
+    bool is_sharded = options->mode == FT_TRAIN && options->sharding >= FT_SHARD_GRADIENTS;
+    bool is_recomputed = options->mode == FT_TRAIN && options->recompute != FT_RECOMPUTE_NONE;
+    if ((is_sharded || is_recomputed) && !lifetimes_find_layers(graph, memory, l)) return false;
+    if (is_recomputed && !lifetimes_recompute(graph, options, params, memory, l)) return false;
     list_deaths(graph, l);
     return true;
 }

@@ -4,45 +4,25 @@
  * the last reader, so nothing is ever summed over layers. Weights and optimiser state are there all the time, inputs
  * and outputs belong to the caller. In backward, the gradient of a storage is allocated at its last reader and freed at
  * its producer; an addition passes its gradient on without a copy; a second gradient of the same storage is computed
- * into a temporary and then added to the first. Gradients of parameters are allocated at their last reader and stay. */
+ * into a temporary and then added to the first. Gradients of parameters are allocated at their last reader and stay.
+ * Layers that are recomputed (recompute.c) run again before their backward pass; parameters that ranks share are
+ * gathered for the layer that runs (shards.c). */
 #include "cost/memory.h"
 
 #include <assert.h>
 
 #include "cost/cost.h"
-#include "cost/lifetime.h"
 #include "cost/macs.h"
 #include "cost/options.h"
+#include "cost/timeline.h"
 #include "cost/work.h"
 #include "foretell/cost.h"
 #include "graph/arguments.h"
 #include "graph/geometry.h"
 
-typedef struct timeline {
-    const ft_graph *graph;
-    const ft_cost *cost; /* whose parameter marks are used; NULL: they are computed */
-    const ft_cost_options *options;
-    arena memory;
-    param_marks params;
-    lifetimes lives;
-    bool *is_overwritten; /* per storage: an operator writes its output over it */
-    /* Live bytes. */
-    ft_memory now;
-    uint64_t gradient_bytes;  /* of activations */
-    uint64_t temporary_bytes; /* alive only during the current operator */
-    ft_memory peak;
-    ft_memory_observer *observer;
-    void *user;
-    timeline_events events;
-    /* The gradient of a storage is held in a buffer, identified by the storage that the buffer was allocated for. */
-    uint32_t *buffer;                   /* per storage, FT_NONE = no gradient yet */
-    uint32_t *references;               /* per buffer */
-    uint32_t *first_param, *next_param; /* per operator: list of the parameters that it is the last to read */
-} timeline;
-
 /* --- Events -------------------------------------------------------------------------------------------------- */
 
-static void emit(const timeline *t, timeline_kind kind, uint32_t id, uint32_t from, uint64_t bytes) {
+void timeline_emit(const timeline *t, timeline_kind kind, uint32_t id, uint32_t from, uint64_t bytes) {
     if (t->events.on_event == NULL) return;
     timeline_event event = {.kind = kind, .id = id, .from = from, .bytes = bytes};
     t->events.on_event(t->events.user, &event);
@@ -61,6 +41,19 @@ static uint32_t param_gradient_id(const timeline *t, uint32_t tensor) {
     return 2 * t->graph->tensor_count + t->graph->op_count + tensor;
 }
 
+uint32_t timeline_layer_ids(const ft_graph *graph) {
+    return 3 * graph->tensor_count + graph->op_count;
+}
+
+/* Activations of other micro-batches, one block each. */
+static uint32_t flight_ids(const ft_graph *graph) {
+    return timeline_layer_ids(graph) + LAYER_BLOCKS * (graph->op_count + 2);
+}
+
+uint32_t timeline_id_count(const ft_graph *graph, const ft_cost_options *options) {
+    return flight_ids(graph) + options->in_flight;
+}
+
 static void emit_op(const timeline *t, ft_phase phase, uint32_t op) {
     if (t->events.on_event == NULL) return;
     timeline_event event = {.kind = TIMELINE_OP, .id = op, .phase = phase};
@@ -71,8 +64,13 @@ static void emit_op(const timeline *t, ft_phase phase, uint32_t op) {
 
 static void update_peak(timeline *t, ft_phase phase, uint32_t op, uint64_t workspace) {
     ft_memory *now = &t->now;
-    uint64_t parts[] = {now->gradient_bytes, now->optimizer_bytes, now->activation_bytes,
-                        t->gradient_bytes,   t->temporary_bytes,   workspace};
+    uint64_t parts[] = {now->gradient_bytes,
+                        now->optimizer_bytes,
+                        now->gathered_bytes,
+                        now->activation_bytes,
+                        t->gradient_bytes,
+                        t->temporary_bytes,
+                        workspace};
     uint64_t total = now->weight_bytes;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) total = num_add_sat(total, parts[i]);
     if (t->observer != NULL) t->observer(t->user, phase, op, total);
@@ -84,15 +82,6 @@ static void update_peak(timeline *t, ft_phase phase, uint32_t op, uint64_t works
     t->peak.peak_bytes = total;
     t->peak.peak_op = op;
     t->peak.peak_phase = phase;
-}
-
-/* Sums saturate, and so does what is subtracted again. */
-static void grow(uint64_t *sum, uint64_t bytes) {
-    *sum = num_add_sat(*sum, bytes);
-}
-
-static void shrink(uint64_t *sum, uint64_t bytes) {
-    *sum -= bytes < *sum ? bytes : *sum;
 }
 
 /* Scratch of one operator: a convolution unrolls one image, attention holds its scores. */
@@ -114,47 +103,117 @@ static uint64_t workspace_of(const timeline *t, const ft_op *op) {
 
 /* --- Forward ------------------------------------------------------------------------------------------------- */
 
-static void free_dead(timeline *t, uint32_t first) {
-    for (uint32_t s = first; s != FT_NONE; s = t->lives.next_dead[s]) {
-        if (!t->is_overwritten[s]) {
-            shrink(&t->now.activation_bytes, t->lives.bytes[s]);
-            emit(t, TIMELINE_FREE, s, FT_NONE, t->lives.bytes[s]);
-        }
+static void free_storage(timeline *t, uint32_t s) {
+    if (t->is_overwritten[s]) return;
+    shrink(&t->now.activation_bytes, t->lives.bytes[s]);
+    timeline_emit(t, TIMELINE_FREE, s, FT_NONE, t->lives.bytes[s]);
+}
+
+static void allocate(timeline *t, uint32_t id, uint64_t bytes) {
+    if (bytes == 0) return;
+    grow(&t->now.activation_bytes, bytes);
+    timeline_emit(t, TIMELINE_ALLOC, id, FT_NONE, bytes);
+}
+
+/* A weight that is packed is unpacked for the operator that reads it. */
+static void unpack_weights(timeline *t, const ft_op *op) {
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *w = op_input(t->graph, op, i);
+        if (w == NULL || w->held_bytes == 0 || w->role != FT_CONSTANT) continue;
+        uint64_t bytes = dtype_bytes(size_dtype(w, t->options), tensor_elems(t->graph, w));
+        grow(&t->temporary_bytes, bytes);
+        timeline_emit(t, TIMELINE_TEMPORARY, FT_NONE, FT_NONE, bytes);
     }
 }
 
-static void walk_forward(timeline *t) {
+static void step_forward(timeline *t, uint32_t k) {
     const ft_graph *graph = t->graph;
-    for (uint32_t k = 0; k < graph->op_count; k++) {
-        const ft_op *op = &graph->ops[k];
-        if (op->is_folded) continue;
-        uint32_t overwritten = lifetimes_inplace(graph, t->options, &t->lives, k);
-        for (uint32_t i = 0; i < op->output_count; i++) {
-            uint32_t out = op->outputs[i];
-            bool is_new = out != FT_NONE && t->lives.storage[out] == out && (i > 0 || overwritten == FT_NONE);
-            if (!is_new) continue;
-            grow(&t->now.activation_bytes, t->lives.bytes[out]);
-            emit(t, TIMELINE_ALLOC, out, FT_NONE, t->lives.bytes[out]);
-        }
-        if (overwritten != FT_NONE) {
-            t->is_overwritten[overwritten] = true;
-            emit(t, TIMELINE_INPLACE, op->outputs[0], overwritten, t->lives.bytes[overwritten]);
-        }
-        if (t->lives.kept_bytes[k] > 0) {
-            grow(&t->now.activation_bytes, t->lives.kept_bytes[k]);
-            emit(t, TIMELINE_ALLOC, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
-        }
-        emit_op(t, FT_PHASE_FORWARD, k);
-        update_peak(t, FT_PHASE_FORWARD, k, workspace_of(t, op));
-        free_dead(t, t->lives.dies_forward[k]);
+    const ft_op *op = &graph->ops[k];
+    uint32_t overwritten = lifetimes_inplace(graph, t->options, &t->lives, k);
+    shards_enter(t, FT_PHASE_FORWARD, k);
+    t->temporary_bytes = 0;
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        uint32_t out = op->outputs[i];
+        bool is_new = out != FT_NONE && t->lives.storage[out] == out && (i > 0 || overwritten == FT_NONE);
+        if (!is_new) continue;
+        grow(&t->now.activation_bytes, t->lives.bytes[out]);
+        timeline_emit(t, TIMELINE_ALLOC, out, FT_NONE, t->lives.bytes[out]);
     }
+    if (overwritten != FT_NONE) {
+        t->is_overwritten[overwritten] = true;
+        timeline_emit(t, TIMELINE_INPLACE, op->outputs[0], overwritten, t->lives.bytes[overwritten]);
+    }
+    if (!lifetimes_is_rerun(&t->lives, k)) allocate(t, kept_id(t, k), t->lives.kept_bytes[k]);
+    unpack_weights(t, op);
+    emit_op(t, FT_PHASE_FORWARD, k);
+    update_peak(t, FT_PHASE_FORWARD, k, workspace_of(t, op));
+    t->temporary_bytes = 0;
+    for (uint32_t s = t->lives.dies_forward[k]; s != FT_NONE; s = t->lives.next_dead[s]) free_storage(t, s);
+    shards_leave(t, FT_PHASE_FORWARD, k);
+}
+
+static void walk_forward(timeline *t) {
+    for (uint32_t k = 0; k < t->graph->op_count; k++)
+        if (!t->graph->ops[k].is_folded) step_forward(t, k);
+}
+
+/* --- Recomputation ------------------------------------------------------------------------------------------- */
+
+/* What an operator computes again: results that backward needs, and those that only its layer reads. */
+static bool is_allocated_again(const timeline *t, uint32_t s, uint32_t layer) {
+    uint32_t last = t->lives.last_use[s];
+    if (lifetimes_is_recomputed(&t->lives, s)) return true;
+    return t->lives.first_saver[s] == FT_NONE && last != LIFETIME_WHOLE && t->lives.layers.of_op[last] == layer;
+}
+
+static void rerun_op(timeline *t, uint32_t k, uint32_t layer) {
+    const ft_op *op = &t->graph->ops[k];
+    uint32_t overwritten = lifetimes_inplace(t->graph, t->options, &t->lives, k);
+    t->temporary_bytes = 0;
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        uint32_t out = op->outputs[i];
+        if (out == FT_NONE || t->lives.storage[out] != out || (i == 0 && overwritten != FT_NONE)) continue;
+        if (is_allocated_again(t, out, layer)) allocate(t, out, t->lives.bytes[out]);
+    }
+    bool is_renamed = overwritten != FT_NONE && is_allocated_again(t, op->outputs[0], layer);
+    if (is_renamed) timeline_emit(t, TIMELINE_INPLACE, op->outputs[0], overwritten, t->lives.bytes[overwritten]);
+    allocate(t, kept_id(t, k), t->lives.kept_bytes[k]);
+    unpack_weights(t, op);
+    emit_op(t, FT_PHASE_BACKWARD, k);
+    update_peak(t, FT_PHASE_BACKWARD, k, workspace_of(t, op));
+    t->temporary_bytes = 0;
+    for (uint32_t s = t->lives.dies_forward[k]; s != FT_NONE; s = t->lives.next_dead[s])
+        if (t->lives.first_saver[s] == FT_NONE) free_storage(t, s);
+    if (overwritten == FT_NONE || is_renamed) return;
+    shrink(&t->now.activation_bytes, t->lives.bytes[overwritten]); /* its result is there already */
+    timeline_emit(t, TIMELINE_FREE, overwritten, FT_NONE, t->lives.bytes[overwritten]);
+}
+
+static bool makes_saved(const timeline *t, uint32_t k, uint32_t layer) {
+    const ft_op *op = &t->graph->ops[k];
+    if (op->is_folded || t->lives.layers.of_op[k] != layer || !t->lives.is_rerun[k]) return false;
+    bool makes = t->lives.kept_bytes[k] > 0;
+    for (uint32_t i = 0; i < op->output_count && !makes; i++)
+        makes = op->outputs[i] != FT_NONE && lifetimes_is_recomputed(&t->lives, op->outputs[i]);
+    return makes;
+}
+
+/* Before the backward pass of the last operator of a layer: up to the last result that backward needs. */
+static void rerun_layer(timeline *t, uint32_t last) {
+    if (t->lives.is_rerun == NULL) return;
+    uint32_t layer = t->lives.layers.of_op[last], first = t->lives.first_op[layer], end = last + 1;
+    if (layer == 0 || layer > t->lives.layers.count || t->lives.last_op[layer] != last) return;
+    while (end > first && !makes_saved(t, end - 1, layer)) end--;
+    for (uint32_t k = first; k < end; k++)
+        if (t->lives.layers.of_op[k] == layer && t->lives.is_rerun[k] && !t->graph->ops[k].is_folded)
+            rerun_op(t, k, layer);
 }
 
 /* --- Backward ------------------------------------------------------------------------------------------------ */
 
 static void make_gradient(timeline *t, uint32_t s) {
     grow(&t->gradient_bytes, t->lives.bytes[s]);
-    emit(t, TIMELINE_ALLOC, gradient_id(t, s), FT_NONE, t->lives.bytes[s]);
+    timeline_emit(t, TIMELINE_ALLOC, gradient_id(t, s), FT_NONE, t->lives.bytes[s]);
     t->buffer[s] = s;
     t->references[s] = 1;
 }
@@ -166,7 +225,7 @@ static void drop_gradient(timeline *t, uint32_t s) {
     assert(t->references[b] > 0);
     if (--t->references[b] > 0) return;
     shrink(&t->gradient_bytes, t->lives.bytes[b]);
-    emit(t, TIMELINE_FREE, gradient_id(t, b), FT_NONE, t->lives.bytes[b]);
+    timeline_emit(t, TIMELINE_FREE, gradient_id(t, b), FT_NONE, t->lives.bytes[b]);
 }
 
 /* An addition of equal sizes: each operand's gradient is the output's. */
@@ -181,7 +240,7 @@ static void add_gradient(timeline *t, const ft_op *op, uint32_t s, uint32_t out)
     if (t->buffer[s] != FT_NONE) {
         if (!is_same) { /* computed into a temporary, then added to the first */
             grow(&t->temporary_bytes, bytes[s]);
-            emit(t, TIMELINE_TEMPORARY, FT_NONE, FT_NONE, bytes[s]);
+            timeline_emit(t, TIMELINE_TEMPORARY, FT_NONE, FT_NONE, bytes[s]);
         }
         if (t->references[t->buffer[s]] == 1) return;
         drop_gradient(t, s);
@@ -206,6 +265,8 @@ static uint32_t output_with_gradient(const timeline *t, const ft_op *op) {
 
 static void step_backward(timeline *t, uint32_t k) {
     const ft_op *op = &t->graph->ops[k];
+    shards_enter(t, FT_PHASE_BACKWARD, k);
+    rerun_layer(t, k);
     uint32_t out = output_with_gradient(t, op);
     t->temporary_bytes = 0;
     if (out != FT_NONE && params_op_has_gradient(&t->params, op)) {
@@ -218,9 +279,13 @@ static void step_backward(timeline *t, uint32_t k) {
     }
     for (uint32_t p = t->first_param[k]; p != FT_NONE; p = t->next_param[p]) {
         uint64_t bytes = size_of_tensor(t->graph, &t->graph->tensors[p], t->options);
-        grow(&t->now.gradient_bytes, bytes);
-        emit(t, TIMELINE_ALLOC, param_gradient_id(t, p), FT_NONE, bytes);
+        if (shards_hold_gradient(t, p, bytes)) continue;
+        /* One that is added to that of earlier micro-batches is alive only now. */
+        bool is_added = t->options->has_accumulation;
+        grow(is_added ? &t->temporary_bytes : &t->now.gradient_bytes, bytes);
+        timeline_emit(t, is_added ? TIMELINE_TEMPORARY : TIMELINE_ALLOC, param_gradient_id(t, p), FT_NONE, bytes);
     }
+    unpack_weights(t, op);
     emit_op(t, FT_PHASE_BACKWARD, k);
     update_peak(t, FT_PHASE_BACKWARD, k, workspace_of(t, op));
     t->temporary_bytes = 0;
@@ -230,9 +295,10 @@ static void step_backward(timeline *t, uint32_t k) {
     }
     if (t->lives.kept_bytes[k] > 0) {
         shrink(&t->now.activation_bytes, t->lives.kept_bytes[k]);
-        emit(t, TIMELINE_FREE, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
+        timeline_emit(t, TIMELINE_FREE, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
     }
-    free_dead(t, t->lives.dies_backward[k]);
+    for (uint32_t s = t->lives.dies_backward[k]; s != FT_NONE; s = t->lives.next_freed[s]) free_storage(t, s);
+    shards_leave(t, FT_PHASE_BACKWARD, k);
 }
 
 static bool prepare_backward(timeline *t) {
@@ -266,6 +332,21 @@ static void walk_backward(timeline *t) {
 
 /* --- The whole step ------------------------------------------------------------------------------------------ */
 
+/* Optimiser state of a parameter, and its gradient of earlier micro-batches. */
+static void add_trained(timeline *t, uint32_t i, const ft_tensor *tensor) {
+    uint64_t elems = num_div_up(tensor_elems(t->graph, tensor), shards_of(t, tensor, FT_SHARD_OPTIMIZER));
+    uint64_t state = work_optimizer_bytes(t->options, size_dtype(tensor, t->options), tensor, elems);
+    grow(&t->now.optimizer_bytes, state);
+    grow(&t->now.master_bytes, work_master_bytes(t->options, elems));
+    timeline_emit(t, TIMELINE_OPTIMIZER, i, FT_NONE, state);
+    bool is_whole = t->options->keeps_gathered && shards_of(t, tensor, FT_SHARD_GRADIENTS) > 1;
+    if (!t->options->has_accumulation || is_whole) return;
+    uint64_t bytes = size_of_tensor(t->graph, tensor, t->options);
+    bytes = num_div_up(bytes, shards_of(t, tensor, FT_SHARD_GRADIENTS));
+    grow(&t->now.gradient_bytes, bytes);
+    timeline_emit(t, TIMELINE_ALLOC, param_gradient_id(t, i), FT_NONE, bytes);
+}
+
 static void add_residents(timeline *t) {
     const ft_graph *graph = t->graph;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
@@ -275,19 +356,16 @@ static void add_residents(timeline *t) {
         if (!is_stored && !is_held) continue; /* most are computed during the step */
         uint64_t bytes = size_of_tensor(graph, tensor, t->options);
         if (is_stored) {
+            if (t->options->mode == FT_TRAIN) bytes = num_div_up(bytes, shards_of(t, tensor, FT_SHARD_WEIGHTS));
             grow(&t->now.weight_bytes, bytes);
-            emit(t, TIMELINE_WEIGHT, i, FT_NONE, bytes);
+            timeline_emit(t, TIMELINE_WEIGHT, i, FT_NONE, bytes);
         }
         if (is_held) {
             grow(&t->now.input_bytes, bytes);
             grow(&t->now.activation_bytes, bytes);
-            emit(t, TIMELINE_ALLOC, i, FT_NONE, bytes);
+            timeline_emit(t, TIMELINE_ALLOC, i, FT_NONE, bytes);
         }
-        if (t->options->mode != FT_TRAIN || !tensor_has(&t->params, i, MARK_PARAM)) continue;
-        uint64_t elems = tensor_elems(graph, tensor);
-        uint64_t state = work_optimizer_bytes(t->options, size_dtype(tensor, t->options), elems);
-        grow(&t->now.optimizer_bytes, state);
-        emit(t, TIMELINE_OPTIMIZER, i, FT_NONE, state);
+        if (t->options->mode == FT_TRAIN && tensor_has(&t->params, i, MARK_PARAM)) add_trained(t, i, tensor);
     }
 }
 
@@ -295,10 +373,18 @@ static uint64_t saved_bytes(const timeline *t) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < t->graph->tensor_count; i++) {
         bool is_held = t->graph->tensors[i].producer == FT_NONE;
-        if (t->lives.storage[i] == i && !is_held && t->lives.first_saver[i] != FT_NONE) grow(&bytes, t->lives.bytes[i]);
+        bool is_saved = t->lives.first_saver[i] != FT_NONE && !lifetimes_is_recomputed(&t->lives, i);
+        if (t->lives.storage[i] == i && !is_held && is_saved) grow(&bytes, t->lives.bytes[i]);
     }
-    for (uint32_t k = 0; k < t->graph->op_count; k++) grow(&bytes, t->lives.kept_bytes[k]);
+    for (uint32_t k = 0; k < t->graph->op_count; k++)
+        if (!lifetimes_is_rerun(&t->lives, k)) grow(&bytes, t->lives.kept_bytes[k]);
     return bytes;
+}
+
+/* Activations of the other micro-batches of a pipeline that await their backward pass, with their inputs. */
+static void add_flights(timeline *t) {
+    uint64_t bytes = num_add_sat(saved_bytes(t), t->now.input_bytes);
+    for (uint32_t i = 1; i < t->options->in_flight; i++) allocate(t, flight_ids(t->graph) + i, bytes);
 }
 
 static ft_status walk(timeline *t, ft_error *error) {
@@ -309,10 +395,13 @@ static ft_status walk(timeline *t, ft_error *error) {
     t->is_overwritten = ARENA_ARRAY(&t->memory, bool, (size_t)t->graph->tensor_count + 1);
     if (t->is_overwritten == NULL || (t->options->mode == FT_TRAIN && !prepare_backward(t))) return FT_NOMEM(error);
     add_residents(t);
+    if (t->options->mode == FT_TRAIN) add_flights(t);
+    if (!shards_prepare(t)) return FT_NOMEM(error);
     if (t->graph->op_count == 0) update_peak(t, FT_PHASE_FORWARD, FT_NONE, 0);
     walk_forward(t);
     if (t->options->mode != FT_TRAIN) return FT_OK;
     walk_backward(t);
+    shards_finish(t);
     update_peak(t, FT_PHASE_OPTIMIZER, FT_NONE, 0);
     t->peak.saved_bytes = saved_bytes(t);
     return FT_OK;

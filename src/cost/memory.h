@@ -26,8 +26,12 @@ typedef struct timeline_events {
     void *user;
 } timeline_events;
 
+/* Ids of blocks are below this; the first of those of layers. */
+uint32_t timeline_id_count(const ft_graph *graph, const ft_cost_options *options);
+uint32_t timeline_layer_ids(const ft_graph *graph);
+
 /* ft_memory_plan with events. `cost`: of the same graph under any options, or NULL; its parameter marks are then used
- * instead of being computed again. Block ids are below 3 * tensors + operators of the graph. Blocks that are never
+ * instead of being computed again. Blocks that are never
  * freed (inputs, outputs, gradients of parameters) end with the step. */
 ft_status timeline_walk(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options,
                         const timeline_events *events, ft_memory *memory, ft_error *error);

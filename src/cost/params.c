@@ -156,6 +156,7 @@ static uint8_t classify(const ft_graph *graph, const ft_tensor *t, uint8_t uses)
     if (uses == USE_SCALE) return MARK_BUFFER | MARK_SCALE;
     if (!is_trainable(t, uses)) return 0;
     int64_t elems = shape_elems(t->dims, t->rank);
+    if (t->is_frozen && elems > 0) return MARK_BUFFER;
     if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0 && tensor_name_kind(graph, t) != NAME_MEMBER)) return 0;
     return (uses & (USE_WEIGHT | USE_OPERAND)) != 0 && !is_computed(graph, t, uses) ? MARK_PARAM | MARK_GRADIENT
                                                                                     : MARK_BUFFER;

@@ -26,7 +26,7 @@ static inline ft_dtype size_dtype(const ft_tensor *t, const ft_cost_options *opt
 }
 
 static inline uint64_t size_of_tensor(const ft_graph *graph, const ft_tensor *t, const ft_cost_options *options) {
-    return dtype_bytes(size_dtype(t, options), tensor_elems(graph, t));
+    return t->held_bytes > 0 ? t->held_bytes : dtype_bytes(size_dtype(t, options), tensor_elems(graph, t));
 }
 
 /* Auxiliary inputs (shapes, axes, quantisation scales) are neither weights nor data. */

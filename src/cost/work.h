@@ -32,8 +32,10 @@ uint64_t work_output_bytes(const work_env *env, const ft_op *op, uint32_t i);
 
 /* One optimiser step over `elems` parameters held in `dtype`. */
 ft_work work_optimizer(const ft_cost_options *options, ft_dtype dtype, uint64_t elems);
-/* Optimiser state of `elems` parameters: moments and master weights. */
-uint64_t work_optimizer_bytes(const ft_cost_options *options, ft_dtype dtype, uint64_t elems);
+/* Optimiser state of `elems` elements of a parameter (NULL: a vector) on the device: moments and master weights. */
+uint64_t work_optimizer_bytes(const ft_cost_options *options, ft_dtype dtype, const ft_tensor *t, uint64_t elems);
+/* The master weights alone. */
+uint64_t work_master_bytes(const ft_cost_options *options, uint64_t elems);
 
 /* Input `i` is the same tensor as an earlier input, so its bytes are already counted. */
 static inline bool work_is_repeat(const work_env *env, const ft_op *op, uint32_t i) {

@@ -245,6 +245,15 @@ CALL(ft_kernels_free) {
 GET(ft_optimizer_name, strcmp(ft_optimizer_name(REFUSED(ft_optimizer, FT_ADAM, 99, -1)), "unknown") == 0)
 static ft_optimizer optimizer_out;
 GET(ft_optimizer_parse, !ft_optimizer_parse(REQUIRED("adam"), REQUIRED(&optimizer_out)))
+GET(ft_sharding_name, strcmp(ft_sharding_name(REFUSED(ft_sharding, FT_SHARD_WEIGHTS, 99, -1)), "unknown") == 0)
+static ft_sharding sharding_out;
+GET(ft_sharding_parse, !ft_sharding_parse(REQUIRED("fsdp"), REQUIRED(&sharding_out)))
+GET(ft_recompute_name, strcmp(ft_recompute_name(REFUSED(ft_recompute, FT_RECOMPUTE_FULL, 99, -1)), "unknown") == 0)
+static ft_recompute recompute_out;
+GET(ft_recompute_parse, !ft_recompute_parse(REQUIRED("full"), REQUIRED(&recompute_out)))
+GET(ft_precision_name, strcmp(ft_precision_name(REFUSED(ft_precision, FT_PRECISION_MIXED, 99, -1)), "unknown") == 0)
+static ft_precision precision_out;
+GET(ft_precision_parse, !ft_precision_parse(REQUIRED("mixed"), REQUIRED(&precision_out)))
 GET(ft_cost_options_default, ft_cost_options_default().mode != FT_INFER)
 
 CALL(ft_cost_compute) {
@@ -457,6 +466,12 @@ static const argument_row rows[] = {
     ROW(ft_kernels_free),
     ROW(ft_optimizer_name),
     ROW(ft_optimizer_parse),
+    ROW(ft_sharding_name),
+    ROW(ft_sharding_parse),
+    ROW(ft_recompute_name),
+    ROW(ft_recompute_parse),
+    ROW(ft_precision_name),
+    ROW(ft_precision_parse),
     ROW(ft_cost_options_default),
     ROW(ft_cost_compute),
     ROW(ft_cost_free),
