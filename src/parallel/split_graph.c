@@ -57,6 +57,17 @@ static void find_needed(splitter *s) {
 
 /* --- Tensors ----------------------------------------------------------------------------------------------------- */
 
+/* Ranks with the same part of a weight: those of data and context, fewer of experts that they divide too. */
+static uint32_t replicas_of(const splitter *s, uint32_t tensor) {
+    const ft_parallel *p = &s->plan.ranks;
+    uint64_t ranks = (uint64_t)p->data * p->context, outside = p->expert / p->tensor;
+    const ft_tensor *t = &source_of(s)->tensors[tensor];
+    bool is_expert = false;
+    for (uint32_t u = 0; u < t->use_count; u++) is_expert |= s->plan.kinds[t->uses[u]] == SPLIT_EXPERTS && t->rank > 1;
+    if (is_expert && outside > 1) ranks = ranks > outside ? ranks / outside : 1;
+    return ranks < UINT32_MAX ? (uint32_t)ranks : UINT32_MAX;
+}
+
 static ft_tensor part_of_tensor(const splitter *s, uint32_t tensor) {
     const ft_graph *graph = source_of(s);
     ft_tensor t = graph->tensors[tensor];
@@ -68,9 +79,11 @@ static ft_tensor part_of_tensor(const splitter *s, uint32_t tensor) {
     uint64_t after = (uint64_t)shape_elems(t.dims, t.rank);
     if (before > 0 && after < before) {
         t.stored_bytes = num_scale_sat(t.stored_bytes, after, before);
+        t.held_bytes = num_scale_sat(t.held_bytes, after, before);
         t.value = NULL;
     }
     t.is_output = false;
+    if (t.role == FT_CONSTANT) t.replicas = replicas_of(s, tensor);
     return t;
 }
 
@@ -354,6 +367,8 @@ ft_status ft_parallel_split(const ft_graph *bound, const ft_parallel *parallel, 
     s.plan.ranks.tensor = at_least_one(parallel->tensor);
     s.plan.ranks.pipeline = at_least_one(parallel->pipeline);
     s.plan.ranks.expert = at_least_one(parallel->expert);
+    s.plan.ranks.context = at_least_one(parallel->context);
+    s.plan.ranks.data = at_least_one(parallel->data);
     ft_status status = prepare(&s, error);
     if (status == FT_OK) status = graph_new(bound->format, bound->layout, bound->name, &s.out, error);
     if (status == FT_OK) status = build(&s, error);
