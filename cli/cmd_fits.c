@@ -76,7 +76,8 @@ static void check(void *input, struct argp_state *state) {
 #define OPTION_PARTS                                                                                                   \
     {                                                                                                                  \
         {&predict_option_set, offsetof(arguments, predict)},                                                           \
-            {&parallel_option_set, offsetof(arguments, predict.parallel)}, {                                           \
+            {&parallel_option_set, offsetof(arguments, predict.parallel)},                                             \
+            {&training_option_set, offsetof(arguments, predict)}, {                                                    \
             &output_set, offsetof(arguments, output)                                                                   \
         }                                                                                                              \
     }
@@ -125,7 +126,7 @@ static ft_status report_fit(const fit_check *q, FILE *stream, int *code, ft_erro
     predict_options *a = &q->args->predict;
     uint32_t count;
     ft_results results = {0};
-    ft_request *requests = predict_requests(a, &count);
+    ft_request *requests = predict_requests(a, q->model, &count);
     if (requests == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
     ft_status status = ft_predict(a->set, q->model, &q->shapes, requests, count, &results, error);
     free(requests);
@@ -140,7 +141,7 @@ static ft_status report_fit(const fit_check *q, FILE *stream, int *code, ft_erro
 
 static ft_status report_max_batch(const fit_check *q, FILE *stream, int *code, ft_error *error) {
     predict_options *a = &q->args->predict;
-    ft_request request = predict_request(a, 0, 1);
+    ft_request request = predict_request(a, q->model, 0, 1);
     ft_max_batch_result largest;
     ft_results results = {0};
     const ft_batch_search search = {.free_bytes = q->free_bytes[0], .max_batch = q->args->max_batch};

@@ -73,6 +73,7 @@ const option_set cmd_predict_options = {.rows = rows,
                                         .check = check,
                                         .parts = {{&predict_option_set, offsetof(arguments, predict)},
                                                   {&parallel_option_set, offsetof(arguments, predict.parallel)},
+                                                  {&training_option_set, offsetof(arguments, predict)},
                                                   {&output_set, offsetof(arguments, output)}},
                                         .doc = doc,
                                         .args_doc = "MODEL...",
@@ -83,8 +84,6 @@ const option_set cmd_predict_options = {.rows = rows,
 typedef struct run {
     arguments *args;
     output out;
-    ft_request *requests;
-    uint32_t request_count;
     ft_result_report *report; /* begun with the first result: a failed run writes nothing */
 } run;
 
@@ -136,7 +135,15 @@ static ft_status predict_graph(const model_walk *m, const char *path, const ft_g
     }
     p->binding = shapes_for(&a->shapes, p->shapes, graph, m->has_several, 0);
     *work = p;
-    return ft_predict(a->set, graph, &p->binding, r->requests, r->request_count, &p->results, error);
+    uint32_t count;
+    ft_request *requests = predict_requests(a, graph, &count);
+    if (requests == NULL) {
+        snprintf(error->message, sizeof error->message, "out of memory");
+        return error->status = FT_ERR_NOMEM;
+    }
+    ft_status status = ft_predict(a->set, graph, &p->binding, requests, count, &p->results, error);
+    free(requests);
+    return status;
 }
 
 static ft_status report_prediction(model_walk *m, const char *path, const ft_graph *graph, void *work,
@@ -186,11 +193,7 @@ static ft_status run_predict(arguments *args) {
     ft_status status = predict_options_open(&args->predict);
     if (status == FT_OK && args->trace != NULL && args->predict.device_count > 1)
         status = cli_fail(FT_ERR_USAGE, "--trace shows one device: give a single one with --device");
-    if (status == FT_OK) {
-        r.requests = predict_requests(&args->predict, &r.request_count);
-        status = r.requests != NULL ? run_models(&r) : cli_fail(FT_ERR_NOMEM, "out of memory");
-    }
-    free(r.requests);
+    if (status == FT_OK) status = run_models(&r);
     predict_options_close(&args->predict);
     return status;
 }

@@ -113,7 +113,7 @@ static ft_cost_options cost_options(const predict_options *a) {
 static ft_status predicted_flow(run *r, const char *path, const ft_graph *graph, const ft_binding *shapes,
                                 ft_results *results, ft_flow **flow, ft_error *error) {
     predict_options *a = &r->args->predict;
-    ft_request request = predict_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
+    ft_request request = predict_request(a, NULL, 0, a->batch_count > 0 ? a->batches[0] : 0);
     if (r->args->replay.is_derived) request.mode = FT_INFER;
     ft_status status = ft_predict(a->set, graph, shapes, &request, 1, results, error);
     if (status != FT_OK) return status;

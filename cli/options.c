@@ -69,7 +69,10 @@ void option_mode(void *field, const char *text, const option_row *row, struct ar
 
 void option_optimizer(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (!ft_optimizer_parse(text, field))
-        argp_error(state, "--%s %s: expected sgd, momentum, adam or adamw", row->name, text);
+        argp_error(state,
+                   "--%s %s: expected sgd, momentum, adam, adamw, adafactor, lion, muon, adamw-8bit, adamw-paged or "
+                   "adamw-8bit-paged",
+                   row->name, text);
 }
 
 void option_format(void *field, const char *text, const option_row *row, struct argp_state *state) {

@@ -1,5 +1,5 @@
 /* parallel_options.h - --tp, --pp, --ep, --cp and --dp: how many devices a model is divided between, for every command
- * that predicts one. */
+ * that predicts one; and how it is trained. */
 #ifndef CLI_PARALLEL_OPTIONS_H
 #define CLI_PARALLEL_OPTIONS_H
 
@@ -7,5 +7,8 @@
 
 /* The options; `input` is an ft_parallel. */
 extern const option_set parallel_option_set;
+
+/* Options of training; `input` is a predict_options. */
+extern const option_set training_option_set;
 
 #endif

@@ -112,8 +112,11 @@ static const option_row rows[] = {
      PARSED_WHOLE_BY(parse_layout), .choices = "nchw nhwc"},
     {"compile", "WHETHER", "compiled by PyTorch: yes or no (no)", 0, PARSED_WHOLE_BY(parse_compile),
      .choices = "yes no", .is_value_optional = true},
-    {"optimizer", "NAME", "optimizer of training: sgd, momentum, adam or adamw (momentum)", 0,
-     PARSED_WHOLE_BY(parse_optimizer), .choices = "sgd momentum adam adamw"},
+    {"optimizer", "NAME",
+     "optimizer of training: sgd, momentum, adam, adamw, adafactor, lion, muon, adamw-8bit, adamw-paged or "
+     "adamw-8bit-paged (momentum; adamw for language models)",
+     0, PARSED_WHOLE_BY(parse_optimizer),
+     .choices = "sgd momentum adam adamw adafactor lion muon adamw-8bit adamw-paged adamw-8bit-paged"},
     {"setting", "KEY=VALUE", "any other setting of a predictor, as amp=yes; may be repeated", 0,
      PARSED_WHOLE_BY(parse_setting)},
     SHAPE_ROW(predict_options, shapes),
@@ -163,22 +166,29 @@ void predict_options_close(predict_options *a) {
 
 /* --- Requests ------------------------------------------------------------------------------------------------ */
 
-ft_request predict_request(const predict_options *a, uint32_t device, int64_t batch) {
+/* Language models are trained with AdamW, unless the user says otherwise. */
+static ft_optimizer optimizer_for(const predict_options *a, const ft_graph *model) {
+    bool is_language = model != NULL && ft_graph_meta(model, "model_type") != NULL;
+    return is_language && a->mode == FT_TRAIN && !a->has_optimizer ? FT_ADAMW : a->optimizer;
+}
+
+ft_request predict_request(const predict_options *a, const ft_graph *model, uint32_t device, int64_t batch) {
     ft_request request = ft_targets_request(a->targets, device);
     request.batch = batch;
     request.mode = a->mode;
     request.dtype = a->dtype;
-    request.optimizer = a->optimizer;
+    request.optimizer = optimizer_for(a, model);
     request.parallel = a->parallel;
+    request.training = a->training;
     return request;
 }
 
-ft_request *predict_requests(const predict_options *a, uint32_t *count) {
+ft_request *predict_requests(const predict_options *a, const ft_graph *model, uint32_t *count) {
     uint32_t batches = a->batch_count > 0 ? a->batch_count : 1;
     ft_request *requests = calloc((size_t)a->device_count * batches, sizeof *requests);
     *count = 0;
     for (uint32_t d = 0; requests != NULL && d < a->device_count; d++)
         for (uint32_t b = 0; b < batches; b++)
-            requests[(*count)++] = predict_request(a, d, a->batch_count > 0 ? a->batches[b] : 0);
+            requests[(*count)++] = predict_request(a, model, d, a->batch_count > 0 ? a->batches[b] : 0);
     return requests;
 }

@@ -9,6 +9,8 @@ enum { PREDICT_MAX_BATCHES = 64, PREDICT_MAX_SETTINGS = 16 };
 
 typedef struct predict_options {
     ft_parallel parallel;
+    ft_training training;
+    bool has_training; /* an option of training was given */
     shape_list shapes;
     name_list predictors;
     const char *device_names; /* as given, separated by commas; NULL: all */
@@ -36,9 +38,10 @@ extern const option_set predict_option_set;
 void predict_options_init(predict_options *a);
 /* Opens predictors and devices. Prints a message when it fails. */
 ft_status predict_options_open(predict_options *a);
-ft_request predict_request(const predict_options *a, uint32_t device, int64_t batch);
+/* Of `model`, which may be NULL. */
+ft_request predict_request(const predict_options *a, const ft_graph *model, uint32_t device, int64_t batch);
 /* All requests, device by device; the caller frees them. NULL when out of memory. */
-ft_request *predict_requests(const predict_options *a, uint32_t *count);
+ft_request *predict_requests(const predict_options *a, const ft_graph *model, uint32_t *count);
 void predict_options_close(predict_options *a);
 
 #endif

@@ -44,7 +44,22 @@ static double batch_of(uint32_t point) {
 
 /* --- Finding a curve ----------------------------------------------------------------------------------------- */
 
+static bool is_same_text(const char *a, const char *b) {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool is_same_plan(const ft_request *a, const ft_request *b) {
+    const ft_parallel *p = &a->parallel, *q = &b->parallel;
+    const ft_training *s = &a->training, *t = &b->training;
+    return p->tensor == q->tensor && p->pipeline == q->pipeline && p->expert == q->expert && p->context == q->context &&
+           p->data == q->data && p->has_sequence == q->has_sequence && p->sharding == q->sharding &&
+           s->recompute == t->recompute && s->precision == t->precision && s->micro_batch == t->micro_batch &&
+           s->accumulation == t->accumulation && s->loss_chunks == t->loss_chunks && s->lora_rank == t->lora_rank &&
+           s->has_packed_base == t->has_packed_base && is_same_text(s->lora_targets, t->lora_targets);
+}
+
 static bool is_same(const ft_request *a, const ft_request *b) {
+    if (!is_same_plan(a, b)) return false;
     return a->sheet == b->sheet && a->mode == b->mode && a->dtype == b->dtype && a->optimizer == b->optimizer &&
            strcmp(a->device, b->device) == 0 && strcmp(a->setting, b->setting) == 0;
 }
@@ -185,7 +200,7 @@ static bool value_at(const context_curve *curve, const char *metric, double batc
 
 /* Parts that stay as they are computed when memory is settled: what is known exactly. */
 static bool is_exact(const char *part) {
-    static const char *const names[] = {"weights", "gradients", "optimizer", "context"};
+    static const char *const names[] = {"weights", "gradients", "optimizer", "master_weights", "gathered", "context"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(part, names[i]) == 0) return true;
     return false;

@@ -48,8 +48,8 @@ static ft_status copy_text(forecast_job *job, const char **text, ft_error *error
     return *text != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status check_single(const ft_parallel *p, ft_error *error) {
-    if (p->tensor <= 1 && p->pipeline <= 1 && p->expert <= 1 && p->context <= 1 && p->data <= 1) return FT_OK;
+static ft_status check_single(const ft_request *request, ft_error *error) {
+    if (request->mode == FT_TRAIN || !request_is_divided(request)) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED, "models that are divided between devices cannot be predicted");
 }
 
@@ -57,11 +57,12 @@ ft_status job_resolve(forecast_job *job, const ft_request *given, ft_error *erro
     ft_request *resolved = &job->out->request;
     *resolved = *given;
     FT_TRY(request_check(given, error));
-    FT_TRY(check_single(&given->parallel, error));
+    FT_TRY(check_single(given, error));
     FT_TRY(find_device(job->context, given, resolved, &job->sheet, error));
     resolved->sheet = job->sheet;
     FT_TRY(copy_text(job, &resolved->device, error));
     FT_TRY(copy_text(job, &resolved->setting, error));
+    if (resolved->training.lora_targets != NULL) FT_TRY(copy_text(job, &resolved->training.lora_targets, error));
     return job_set_defaults(job, error);
 }
 
@@ -111,9 +112,12 @@ ft_status job_predict(forecast_job *job, const ft_request *given, ft_error *erro
     FT_TRY(begin_metrics(job, error));
     FT_TRY(job_resolve(job, given, error));
     FT_TRY(bind_request(job, error));
-    FT_TRY(job_predict_time(job, error));
+    if (request_is_divided(&job->out->request))
+        job->metrics[METRIC_TIME].missing_reason = "times of models that are divided between devices are not predicted";
+    else
+        FT_TRY(job_predict_time(job, error));
     job->out->time_note_count = job->out->note_count;
-    return job_predict_memory(job, error);
+    return job_is_training(job) ? job_predict_training(job, error) : job_predict_memory(job, error);
 }
 
 static ft_status predict_one(forecast_context *c, const ft_request *given, ft_result *out, ft_error *error) {

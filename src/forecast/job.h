@@ -5,6 +5,7 @@
  *   job.c            one request: notes, and the choice of the predictor
  *   defaults.c       what the request left open: type and setting
  *   time.c, memory.c the metrics
+ *   training.c       the memory of language models and divided models in training
  *   limit.c          the shortest time that the data sheet allows
  *   curve.c          the metrics as functions of the batch, non-decreasing
  *   work.c           FLOPs and bytes of the parts of a time, and what bounds them */
@@ -123,6 +124,16 @@ ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *ch
 /* Predict the time with what bounds it and the other metrics of the same predictor; and the memory. */
 ft_status job_predict_time(forecast_job *job, ft_error *error);
 ft_status job_predict_memory(forecast_job *job, ft_error *error);
+
+/* --- Training of transformed graphs (training.c) ------------------------------------------------------------- */
+
+/* Whether the model is a language model by its metadata. */
+bool context_is_language(const forecast_context *c);
+/* Whether a request divides its model between devices. */
+bool request_is_divided(const ft_request *request);
+/* Whether the memory of a job is that of a transformed graph; and its prediction, once the job is bound. */
+bool job_is_training(const forecast_job *job);
+ft_status job_predict_training(forecast_job *job, ft_error *error);
 
 /* Whether a metric is a ratio, which does not grow with the work. */
 bool job_is_ratio(const char *metric);

@@ -101,6 +101,7 @@ ft_status request_check(const ft_request *request, ft_error *error) {
     FT_TRY(dtype_check(request->dtype, "request: dtype", error));
     FT_TRY(optimizer_check(request->optimizer, "request: optimizer", error));
     FT_TRY(parallel_check(&request->parallel, error));
+    FT_TRY(training_check(&request->training, error));
     if (request->batch >= 0 && request->batch <= FT_MAX_DIM) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "a batch of %lld is not possible; use 1 to %lld", (long long)request->batch,
                    (long long)FT_MAX_DIM);
