@@ -410,7 +410,7 @@ static void answer_metrics(request *r) {
 
 static void answer_openapi(request *r) {
     text t = {0};
-    text_add(&t, openapi_begin, (size_t)(openapi_end - openapi_begin));
+    text_add(&t, openapi_text, strlen(openapi_text));
     request_send_text(r, 200, type_json, &t);
 }
 

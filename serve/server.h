@@ -128,6 +128,6 @@ bool access_is_granted(const server *s, const char *authorization);
 void access_log(const request *r, double seconds);
 
 /* The OpenAPI file (openapi.c). */
-extern const char openapi_begin[], openapi_end[];
+extern const char openapi_text[];
 
 #endif

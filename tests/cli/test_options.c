@@ -188,7 +188,7 @@ static void test_wrong_values_are_reported(void **state) {
     refuses(&whole, "--ratio 0", "--ratio: '0' is no number above 0");
     refuses(&whole, "--ratio nan", "--ratio: 'nan' is no number above 0");
     refuses(&whole, "--mode fly", "--mode fly: expected infer or train");
-    refuses(&whole, "--optimizer none", "--optimizer none: expected sgd, momentum, adam or adamw");
+    refuses(&whole, "--optimizer none", "--optimizer none: expected sgd, momentum, adam, adamw");
     refuses(&whole, "--format xml", "--format xml: expected table, json or csv");
     refuses(&whole, "--plot a.jpg", "--plot a.jpg: expected a file that ends in .svg or .png");
     refuses(&whole, "--plot .svg", "--plot .svg: expected a file that ends in .svg or .png");

@@ -42,7 +42,7 @@ compile_changed() { # page
         "$root/scripts/embed" device devices/*.json >obj/device.c && $command -Wno-error -c obj/device.c -o obj/device.o || return 1
         objects+=(obj/device.o)
     fi
-    for file in cli/*.c; do
+    for file in cli/*.c serve/*.c; do
         [ -e "obj/${file//\//_}.o" ] || kept+=("$root/$build/obj/${file%.c}.o")
     done
     # shellcheck disable=SC2046,SC2086  # flags are words
@@ -63,7 +63,7 @@ recipe_works() { # page
     local name page=$root/$1
     name=$(basename "$1" .md)
     rm -rf "$work/$name" && mkdir -p "$work/$name" && cd "$work/$name" || return 1
-    cp -R "$root/src" "$root/include" "$root/cli" "$root/devices" . && mkdir -p models || return 1
+    cp -R "$root/src" "$root/include" "$root/cli" "$root/serve" "$root/devices" . && mkdir -p models || return 1
     ln -s "$root/$build/models"/*.onnx models && ln -s "$root/predictors" predictors || return 1
     mkdir -p "$(dirname "$build")" && ln -s "$root/$build" "$build" || return 1
     extract "$page" . || return 1

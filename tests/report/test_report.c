@@ -253,14 +253,15 @@ static void test_csv_lists_inputs(void **state) {
     ft_inspect_options options = options_for(FT_CSV);
     char *text = model_report(&options, 1), *cells[CELLS_MAX] = {NULL};
     size_t count = 0;
-    split_record(split_record(text, cells, &count), cells, &count);
-    enum { LANGUAGE = 17 }; /* cells of language models, empty for others */
-    assert_true(count > LANGUAGE + 4);
-    for (size_t i = 0; i < LANGUAGE; i++) assert_string_equal(cells[--count], "");
-    assert_string_equal(cells[count - 4], "in,put=1x3x8x8");
-    assert_string_equal(cells[count - 3], "y=1x10");
-    assert_string_equal(cells[count - 2], "N=1");
-    assert_string_equal(cells[count - 1], "Mystery=1");
+    char *rest = split_record(text, cells, &count);
+    size_t inputs = 0;
+    while (inputs < count && strcmp(cells[inputs], "inputs") != 0) inputs++;
+    assert_true(inputs + 4 <= count);
+    split_record(rest, cells, &count);
+    assert_string_equal(cells[inputs], "in,put=1x3x8x8");
+    assert_string_equal(cells[inputs + 1], "y=1x10");
+    assert_string_equal(cells[inputs + 2], "N=1");
+    assert_string_equal(cells[inputs + 3], "Mystery=1");
     free(text);
 }
 
