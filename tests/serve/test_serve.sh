@@ -172,7 +172,8 @@ fi
 does_not_start() { # exit status, message, options...
     local expected=$1 message=$2 output status
     shift 2
-    output=$(timeout 20 "$foretell" serve --listen 127.0.0.1:0 "$@" 2>&1)
+    # shellcheck disable=SC2086  # two words or none
+    output=$(timeout 20 "$foretell" serve --listen 127.0.0.1:0 $unlimited "$@" 2>&1)
     status=$?
     [ "$status" = "$expected" ] && grep -qF -- "$message" <<<"$output" || { echo "status $status: $output"; return 1; }
 }

@@ -6,7 +6,6 @@ set -u
 scripts/make-models resnet50 mobilenet_v2 >/dev/null || exit 1
 models=$build/models
 mkdir -p "$scratch/store" "$scratch/predictors"
-sanitized=$(nm "$foretell" 2>/dev/null | grep -c -m1 -E '__[at]san_init')
 cp predictors/npu.ftm "$scratch/predictors/mine.ftm" 2>/dev/null || cp "$(ls predictors/*.ftm | head -1)" "$scratch/predictors/mine.ftm"
 port_of() { sed 's/.*://' <<<"$url"; }
 
