@@ -55,21 +55,23 @@ static uint64_t elems_without(const ft_tensor *t, int32_t axis) {
     return elems;
 }
 
-/* Attention has rows before the size of a head; of other caches only a symbol grows. */
-static int32_t growing_axis(const ft_graph *model, const ft_tensor *t, uint32_t op) {
+/* Attention has rows before the size of a head, and so has what is kept of an encoder; of other caches only a symbol
+ * grows. */
+static int32_t growing_axis(const ft_graph *model, const ft_tensor *t, uint32_t op, bool is_of_input) {
     int32_t axis = t->rank - 2;
     bool is_attention = op != FT_NONE && model->ops[op].def->cost == COST_ATTENTION;
-    return axis > batch_axis(t) && (is_attention || t->dims[axis] < 0) ? axis : -1;
+    return axis > batch_axis(t) && (is_attention || is_of_input || t->dims[axis] < 0) ? axis : -1;
 }
 
 static bool describe(const ft_graph *model, uint32_t tensor, uint32_t op, cache_tensor *cache) {
     const ft_tensor *t = &model->tensors[tensor];
-    *cache = (cache_tensor){.tensor = tensor, .op = op, .axis = growing_axis(model, t, op)};
+    bool is_of_input = strstr(t->name, ".encoder.") != NULL || strstr(t->name, "cross") != NULL;
+    *cache = (cache_tensor){
+        .tensor = tensor, .op = op, .axis = growing_axis(model, t, op, is_of_input), .is_of_input = is_of_input};
     cache->elems = elems_without(t, cache->axis);
     if (cache->elems == 0) return false;
     if (cache->axis >= 0) cache->length = t->dims[cache->axis];
     cache->is_index = strstr(t->name, ".index") != NULL;
-    cache->is_of_input = strstr(t->name, ".encoder.") != NULL || strstr(t->name, "cross") != NULL;
     if (op == FT_NONE) return true;
     int64_t window = op_attr_int(&model->ops[op], "local_window_size", 0);
     if (window > 0) cache->window = (uint64_t)window;
@@ -86,12 +88,25 @@ static void add_caches(const ft_graph *model, const index_list *from, cache_tens
     }
 }
 
+static bool is_any_of_input(const cache_list *caches) {
+    for (uint32_t i = 0; i < caches->count; i++)
+        if (caches->items[i].is_of_input) return true;
+    return false;
+}
+
 bool caches_find(const ft_graph *model, arena *memory, cache_list *caches) {
     size_t room = (size_t)model->inputs.count + model->outputs.count + 1;
     cache_tensor *items = ARENA_ARRAY(memory, cache_tensor, room);
     *caches = (cache_list){.items = items};
     if (items == NULL) return false;
     add_caches(model, &model->inputs, items, &caches->count);
-    if (caches->count == 0) add_caches(model, &model->outputs, items, &caches->count);
+    uint32_t inputs = caches->count;
+    if (is_any_of_input(caches)) return true;
+    add_caches(model, &model->outputs, items, &caches->count);
+    if (inputs == 0) return true;
+    uint32_t kept = inputs; /* of outputs, only those that no input continues: of an encoder in the same graph */
+    for (uint32_t i = inputs; i < caches->count; i++)
+        if (items[i].is_of_input) items[kept++] = items[i];
+    caches->count = kept;
     return true;
 }

@@ -17,7 +17,7 @@
 enum {
     USUAL_PROMPT = 2048, /* tokens, where neither the file nor the binding has a length */
     MAX_LAYERS = 8192,   /* that are counted */
-    LENGTHS = 3,         /* sequence, past, and the sum of both */
+    LENGTHS = 4,         /* sequence, past, the sum of both, and that of the encoder */
 };
 
 const char *ft_language_run_name(ft_language_run run) {
@@ -42,6 +42,9 @@ typedef struct length {
 
 typedef struct lengths {
     length sequence, past, total;
+    length source;           /* of the encoder's input */
+    int64_t fixed_source;    /* the same where it is no symbol; 0: unknown */
+    bool has_encoder;        /* in the graph: it runs once, with the prompt */
     bool has_past;           /* some input holds the past */
     int64_t fixed_sequence;  /* tokens of a run where that is no symbol; 0: unknown */
     int64_t fixed_past;      /* size of caches that are buffers; 0: they grow */
@@ -91,6 +94,17 @@ static length length_of(const ft_graph *model, const ft_binding *binding, int64_
     return (length){.dim = is_symbol(dim) ? dim : 0, .given = given_size(model, binding, dim)};
 }
 
+/* The encoder whose keys and values the graph computes. */
+static void find_encoder(const ft_graph *model, const ft_binding *binding, const cache_list *caches, lengths *l) {
+    for (uint32_t i = 0; i < caches->count && !l->has_encoder; i++) {
+        const cache_tensor *c = &caches->items[i];
+        if (!c->is_of_input || c->axis < 0 || model->tensors[c->tensor].role == FT_INPUT) continue;
+        l->has_encoder = l->has_past;
+        l->source = length_of(model, binding, c->length);
+        l->fixed_source = c->length > 0 ? c->length : 0;
+    }
+}
+
 static lengths find_lengths(const ft_graph *model, const ft_binding *binding, const cache_list *caches) {
     lengths l = {.tokens = find_tokens(model), .mask = input_named(model, "attention_mask")};
     for (uint32_t i = 0; i < caches->count; i++) {
@@ -105,6 +119,7 @@ static lengths find_lengths(const ft_graph *model, const ft_binding *binding, co
     if (l.tokens != NULL && l.tokens->dims[1] > 0) l.fixed_sequence = l.tokens->dims[1];
     int64_t total = l.mask != NULL ? l.mask->dims[1] : 0;
     if (total != l.sequence.dim && total != l.past.dim) l.total = length_of(model, binding, total);
+    find_encoder(model, binding, caches, &l);
     return l;
 }
 
@@ -118,7 +133,7 @@ static bool has_dim(const ft_tensor *t, int64_t dim) {
 
 /* Whether an entry of a binding sets one of the lengths: by the name of a symbol, or by the shape of an input. */
 static bool sets_length(const ft_graph *model, const lengths *l, const char *name) {
-    const int64_t dims[LENGTHS] = {l->sequence.dim, l->past.dim, l->total.dim};
+    const int64_t dims[LENGTHS] = {l->sequence.dim, l->past.dim, l->total.dim, l->source.dim};
     for (int k = 0; k < LENGTHS; k++) {
         if (dims[k] == 0) continue;
         if (strcmp(ft_dim_symbol(model, dims[k]), name) == 0) return true;
@@ -136,19 +151,25 @@ static void add_length(const ft_graph *model, const length *l, int64_t value, ft
     shapes[(*count)++] = (ft_shape_binding){.name = ft_dim_symbol(model, l->dim), .rank = 1, .dims = {value}};
 }
 
+/* What a run has: new tokens, cached ones, and those of the encoder. */
+typedef struct run_lengths {
+    int64_t sequence, past, source;
+} run_lengths;
+
 /* One sequence, with these lengths and whatever else the caller has bound. NULL in *bound where the model cannot be
  * bound so. */
-static ft_status bind_lengths(const ft_graph *model, const ft_binding *binding, const lengths *l, int64_t sequence,
-                              int64_t past, ft_graph **bound, ft_error *error) {
+static ft_status bind_lengths(const ft_graph *model, const ft_binding *binding, const lengths *l, run_lengths run,
+                              ft_graph **bound, ft_error *error) {
     uint32_t given = binding != NULL ? binding->shape_count : 0, count = 0;
     ft_shape_binding *shapes = calloc((size_t)given + LENGTHS, sizeof *shapes);
     *bound = NULL;
     if (shapes == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < given; i++)
         if (!sets_length(model, l, binding->shapes[i].name)) shapes[count++] = binding->shapes[i];
-    add_length(model, &l->sequence, sequence, shapes, &count);
-    add_length(model, &l->past, past, shapes, &count);
-    add_length(model, &l->total, past + sequence, shapes, &count);
+    add_length(model, &l->sequence, run.sequence, shapes, &count);
+    add_length(model, &l->past, run.past, shapes, &count);
+    add_length(model, &l->total, run.past + run.sequence, shapes, &count);
+    add_length(model, &l->source, run.source, shapes, &count);
     ft_error ignored;
     ft_status status =
         ft_graph_bind(model, &(ft_binding){.batch = 1, .shapes = shapes, .shape_count = count}, bound, &ignored);
@@ -182,8 +203,35 @@ typedef struct run_cost {
     uint64_t params, active_params;
 } run_cost;
 
-/* Costs of a bound run, whose graph is freed. */
-static ft_status cost_run(ft_graph *bound, run_cost *out, ft_error *error) {
+/* Takes out what a step does not run again: operators that depend on neither new tokens nor their cache. Inputs of the
+ * bound graph are in the order of those of the model. */
+static ft_status subtract_encoder(const ft_graph *model, const ft_graph *bound, const lengths *l, const ft_cost *cost,
+                                  run_cost *out, ft_error *error) {
+    bool *depends = calloc((size_t)bound->tensor_count + 1, sizeof *depends);
+    if (depends == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < model->inputs.count; i++) {
+        const ft_tensor *t = &model->tensors[model->inputs.items[i]];
+        if (t == l->tokens || has_dim(t, l->sequence.dim) || has_dim(t, l->past.dim))
+            depends[bound->inputs.items[i]] = true;
+    }
+    for (uint32_t k = 0; k < bound->op_count; k++) {
+        const ft_op *op = &bound->ops[k];
+        const ft_work *work = &cost->ops[k].forward;
+        bool runs = false;
+        for (uint32_t i = 0; i < op->input_count && !runs; i++)
+            runs = op->inputs[i] != FT_NONE && depends[op->inputs[i]];
+        for (uint32_t i = 0; runs && i < op->output_count; i++)
+            if (op->outputs[i] != FT_NONE) depends[op->outputs[i]] = true;
+        if (runs) continue;
+        out->flops -= (double)work->flops;
+        out->bytes -= (double)work->read_bytes + (double)work->write_bytes;
+    }
+    free(depends);
+    return FT_OK;
+}
+
+/* Costs of a bound run, whose graph is freed; with `l` without the encoder. */
+static ft_status cost_run(const ft_graph *model, ft_graph *bound, const lengths *l, run_cost *out, ft_error *error) {
     *out = (run_cost){.flops = NAN, .bytes = NAN};
     if (bound == NULL) return FT_OK;
     ft_cost_options options = ft_cost_options_default();
@@ -196,6 +244,7 @@ static ft_status cost_run(ft_graph *bound, run_cost *out, ft_error *error) {
                           .bytes = (double)work->read_bytes + (double)work->write_bytes,
                           .params = cost.total.params,
                           .active_params = cost.total.params - (idle < cost.total.params ? idle : 0)};
+        if (l != NULL) status = subtract_encoder(model, bound, l, &cost, out, error);
         ft_cost_free(&cost);
     }
     ft_graph_free(bound);
@@ -238,14 +287,23 @@ static void add_cache(ft_language *out, const ft_graph *model, const cache_tenso
     }
 }
 
+/* Whether the graph has the encoder, so that its input is the prompt. */
+static bool computes_input_caches(const ft_graph *model, const cache_list *caches) {
+    for (uint32_t i = 0; i < caches->count; i++)
+        if (caches->items[i].is_of_input && model->tensors[caches->items[i].tensor].role != FT_INPUT) return true;
+    return false;
+}
+
 static ft_status add_caches(ft_language *out, const ft_graph *model, const cache_list *caches, arena *memory,
                             ft_error *error) {
+    uint64_t input_tokens = computes_input_caches(model, caches) ? out->prompt_tokens : 0;
     uint8_t *seen = ARENA_ARRAY(memory, uint8_t, MAX_LAYERS);
     if (seen == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < caches->count; i++)
         add_cache(out, model, &caches->items[i], &seen[layer_of(model, caches, i)]);
-    out->kv_needed_bytes = num_add_sat(out->kv_needed_bytes, out->state_bytes);
-    out->kv_reserved_bytes = num_add_sat(out->kv_reserved_bytes, out->state_bytes);
+    uint64_t fixed = num_add_sat(out->state_bytes, num_mul_sat(out->input_kv_bytes_per_token, input_tokens));
+    out->kv_needed_bytes = num_add_sat(out->kv_needed_bytes, fixed);
+    out->kv_reserved_bytes = num_add_sat(out->kv_reserved_bytes, fixed);
     return FT_OK;
 }
 
@@ -260,6 +318,10 @@ static void choose_lengths(const ft_graph *model, const lengths *l, ft_language 
     int64_t context = l->past.given > 0 ? l->past.given + prompt : l->fixed_past > 0 ? l->fixed_past : prompt;
     if (context < usual && l->past.given <= 0 && l->fixed_past == 0 && prompt == 1) context = usual;
     if (prompt == 1 && l->sequence.dim != 0 && context > 1) prompt = context - 1; /* what was cached before the token */
+    if (l->has_encoder) {                                                         /* the prompt is the encoder's */
+        context = l->past.given > 0 ? l->past.given + 1 : usual;
+        prompt = l->fixed_source > 0 ? l->fixed_source : l->source.given > 0 ? l->source.given : usual;
+    }
     out->prompt_tokens = (uint64_t)prompt;
     out->context_tokens = (uint64_t)context;
     bool can_prefill = l->sequence.dim != 0 || l->fixed_sequence > 1;
@@ -269,14 +331,15 @@ static void choose_lengths(const ft_graph *model, const lengths *l, ft_language 
 static ft_status add_runs(const ft_graph *model, const ft_binding *binding, const lengths *l, ft_language *out,
                           ft_error *error) {
     int64_t prompt = (int64_t)out->prompt_tokens, context = (int64_t)out->context_tokens;
+    run_lengths first = {l->has_encoder ? 1 : prompt, 0, prompt}, next = {1, context - 1, prompt};
     ft_graph *bound = NULL;
     run_cost prefill = {.flops = NAN, .bytes = NAN}, decode = prefill;
-    if (out->run != FT_RUN_DECODE) FT_TRY(bind_lengths(model, binding, l, prompt, 0, &bound, error));
-    FT_TRY(cost_run(bound, &prefill, error));
+    if (out->run != FT_RUN_DECODE) FT_TRY(bind_lengths(model, binding, l, first, &bound, error));
+    FT_TRY(cost_run(model, bound, NULL, &prefill, error));
     bound = NULL;
     if (out->run != FT_RUN_PREFILL && l->fixed_sequence <= 1)
-        FT_TRY(bind_lengths(model, binding, l, 1, context - 1, &bound, error));
-    FT_TRY(cost_run(bound, &decode, error));
+        FT_TRY(bind_lengths(model, binding, l, next, &bound, error));
+    FT_TRY(cost_run(model, bound, l->has_encoder ? l : NULL, &decode, error));
     out->prefill_flops_per_token = prefill.flops / (double)prompt;
     out->decode_flops_per_token = decode.flops;
     out->decode_bytes_per_token = decode.bytes;

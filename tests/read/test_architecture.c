@@ -181,6 +181,47 @@ static const published models[] = {
 };
 /* clang-format on */
 
+/* Models with an encoder: cache and kept keys of the encoder, both for a token. */
+static const published encoders[] = {
+    {"bert-base (model)", "'model_type': 'bert'", 109482240, 0, 0, 0},
+    {"bert-base (words)", "'model_type': 'bert', 'architectures': ['BertForMaskedLM']", 109514298, 0, 0, 0},
+    {"bert-large (words)",
+     "'model_type': 'bert', 'architectures': ['BertLMHeadModel'], 'hidden_size': 1024, 'num_hidden_layers': 24, "
+     "'num_attention_heads': 16, 'intermediate_size': 4096",
+     335174458, 0, 0, 0},
+    {"roberta-base",
+     "'model_type': 'roberta', 'architectures': ['RobertaForMaskedLM'], 'vocab_size': 50265, "
+     "'max_position_embeddings': 514, 'type_vocab_size': 1",
+     124697433, 0, 0, 0},
+    {"distilbert-base", "'model_type': 'distilbert', 'architectures': ['DistilBertModel']", 66362880, 0, 0, 0},
+    {"vit-base (model)", "'model_type': 'vit'", 86389248, 0, 0, 0},
+    {"vit-base (2 classes)", "'model_type': 'vit', 'architectures': ['ViTForImageClassification']", 85800194, 0, 0, 0},
+    {"t5-small", "'model_type': 't5'", 60506624, 60506624, 12288, 12288},
+    {"t5-base", "'model_type': 't5', 'd_model': 768, 'd_ff': 3072, 'num_layers': 12, 'num_heads': 12", 222903552,
+     222903552, 36864, 36864},
+    {"t5-11b", "'model_type': 't5', 'd_model': 1024, 'd_ff': 65536, 'd_kv': 128, 'num_layers': 24, 'num_heads': 128",
+     11307321344, 11307321344, 1572864, 1572864},
+    {"flan-t5-base",
+     "'model_type': 't5', 'd_model': 768, 'd_ff': 2048, 'num_layers': 12, 'num_heads': 12, 'feed_forward_proj': "
+     "'gated-gelu', 'tie_word_embeddings': false",
+     247577856, 247577856, 36864, 36864},
+    {"switch-base-8",
+     "'model_type': 'switch_transformers', 'd_ff': 3072, 'num_sparse_encoder_layers': 6, "
+     "'num_sparse_decoder_layers': 6",
+     619339008, 222977280, 36864, 36864},
+    {"bart-base",
+     "'model_type': 'bart', 'd_model': 768, 'encoder_layers': 6, 'decoder_layers': 6, 'encoder_ffn_dim': 3072, "
+     "'decoder_ffn_dim': 3072, 'encoder_attention_heads': 12, 'decoder_attention_heads': 12",
+     139420416, 139420416, 18432, 18432},
+    {"bart-large", "'model_type': 'bart'", 406291456, 406291456, 49152, 49152},
+    {"whisper-tiny", "'model_type': 'whisper'", 37760640, 37760640, 6144, 6144},
+    {"whisper-large-v3-turbo",
+     "'model_type': 'whisper', 'd_model': 1280, 'encoder_layers': 32, 'decoder_layers': 4, 'encoder_ffn_dim': 5120, "
+     "'decoder_ffn_dim': 5120, 'encoder_attention_heads': 20, 'decoder_attention_heads': 20, 'num_mel_bins': 128, "
+     "'vocab_size': 51866, 'num_hidden_layers': 32",
+     808878080, 808878080, 20480, 20480},
+};
+
 static ft_status read_fields(const char *fields, ft_graph **graph, ft_error *error) {
     char text[2048];
     int size = snprintf(text, sizeof text, "{%s, \"torch_dtype\": \"bfloat16\"}", fields);
@@ -210,7 +251,69 @@ static void counts_are_those_of_the_published_weights(void **state) {
     }
 }
 
+static uint64_t bound_params(const ft_graph *graph) {
+    ft_graph *bound = NULL;
+    ft_cost cost;
+    ft_error error;
+    const ft_shape_binding sizes[] = {{.name = "sequence", .rank = 1, .dims = {8}}};
+    ft_binding binding = {.batch = 2, .shapes = sizes, .shape_count = 1};
+    if (ft_graph_bind(graph, &binding, &bound, &error) != FT_OK &&
+        ft_graph_bind(graph, &(ft_binding){.batch = 2}, &bound, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    ft_cost_options options = ft_cost_options_default();
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
+    uint64_t params = cost.total.params;
+    assert_int_equal(cost.estimated_ops, 0);
+    ft_cost_free(&cost);
+    ft_graph_free(bound);
+    return params;
+}
+
+/* Encoders keep no cache; decoders behind one keep its keys and values too. */
+static void counts_of_models_with_an_encoder_are_those_of_the_published_weights(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof encoders / sizeof encoders[0]; i++) {
+        const published *m = &encoders[i];
+        ft_graph *graph = NULL;
+        ft_error error = {0};
+        ft_language l;
+        if (read_fields(m->fields, &graph, &error) != FT_OK) fail_msg("%s: %s", m->name, error.message);
+        assert_null(ft_graph_meta(graph, "note"));
+        assert_int_equal(ft_language_of(graph, NULL, &l, &error), FT_OK);
+        uint64_t params = l.has_cache ? l.params : bound_params(graph);
+        uint64_t cache = l.has_cache ? l.kv_bytes_per_token : 0, kept = l.has_cache ? l.input_kv_bytes_per_token : 0;
+        if (params != m->params || l.has_cache != (m->cache > 0) || cache != m->cache || kept != m->state ||
+            (l.has_cache && l.active_params != m->active))
+            fail_msg("%s: %llu parameters, %llu active, %llu and %llu bytes a token", m->name,
+                     (unsigned long long)params, (unsigned long long)l.active_params, (unsigned long long)cache,
+                     (unsigned long long)kept);
+        ft_graph_free(graph);
+    }
+}
+
+/* A step of decoding does not run the encoder again, and the prompt is the encoder's. */
+static void an_encoder_runs_with_the_prompt(void **state) {
+    (void)state;
+    ft_graph *graph = NULL;
+    ft_error error = {0};
+    ft_language l;
+    assert_int_equal(read_fields("'model_type': 'whisper'", &graph, &error), FT_OK);
+    assert_int_equal(ft_language_of(graph, NULL, &l, &error), FT_OK);
+    assert_int_equal(l.prompt_tokens, 1500);
+    assert_int_equal(l.context_tokens, 448);
+    assert_int_equal(l.kv_needed_bytes, 448 * 6144 + 1500 * 6144);
+    /* Matrices of the decoder without those of the encoder's keys and values, its head, and attention to both. */
+    double matrices = 4 * (4 * 384 * 384 + 2 * 384 * 384 + 2 * 384 * 1536) + 51865. * 384;
+    double attention = 4. * (448 + 1500) * 384 * 2;
+    assert_true(l.decode_flops_per_token > 2 * (matrices + attention));
+    assert_true(l.decode_flops_per_token < 2.02 * (matrices + attention));
+    ft_graph_free(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_are_those_of_the_published_weights)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_those_of_the_published_weights),
+        cmocka_unit_test(counts_of_models_with_an_encoder_are_those_of_the_published_weights),
+        cmocka_unit_test(an_encoder_runs_with_the_prompt)};
     return cmocka_run_group_tests_name("read/architecture", tests, NULL, NULL);
 }

@@ -229,9 +229,10 @@ static const architecture decoders[] = {
 };
 /* clang-format on */
 
-static bool names(const char *list, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = strstr(list, word); length > 0 && at != NULL; at = strstr(at + 1, word))
+bool architecture_names(const architecture *a, const char *lower) {
+    size_t length = strlen(lower);
+    const char *list = a->types;
+    for (const char *at = strstr(list, lower); length > 0 && at != NULL; at = strstr(at + 1, lower))
         if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' ')) return true;
     return false;
 }
@@ -244,6 +245,6 @@ const architecture *architecture_of(const char *type) {
     lower[i] = '\0';
     if (strchr(lower, ' ') != NULL) return NULL;
     for (size_t k = 0; k < sizeof decoders / sizeof decoders[0]; k++)
-        if (names(decoders[k].types, lower)) return &decoders[k];
-    return NULL;
+        if (architecture_names(&decoders[k], lower)) return &decoders[k];
+    return architecture_encoder_of(lower);
 }

@@ -2,9 +2,11 @@
  * a type, of traits that no field states and of defaults of fields that a file leaves out.
  *
  *   architecture.c   the rows of decoders
+ *   architecture_encoder.c  those of encoders, and of decoders with an encoder
  *   config_layers.c  what attention, experts and recurrent layers read from fields
  *   config_odd.c     types whose layers need more than a row
  *   config_state.c   types with recurrent layers
+ *   config_encoder.c types with an encoder
  *
  * Traits that a field switches are the name of that field, "true" where they always hold, and NULL where they never do;
  * what the field means where it is missing is among the defaults. Defaults are those of the transformers library, whose
@@ -51,7 +53,9 @@ typedef struct architecture {
     const char *expert_bias, *router_bias, *score_bias, *sinks, *shared_gate;
     bool has_embedding_norm;
     bool has_fused_qkv, has_fused_gate;
-    bool has_no_heads;   /* no layer has attention */
+    bool has_no_heads;                               /* no layer has attention */
+    bool has_no_words;                               /* no vocabulary: images */
+    const char *layer_keys, *head_keys, *inner_keys; /* of fields; NULL: the usual ones */
     bool has_wide_inner; /* the MLP is four times as wide as the model where no field says how wide */
     window_layers windows;
     void (*apply)(struct config *c); /* what the row cannot say; NULL: nothing */
@@ -59,10 +63,18 @@ typedef struct architecture {
 
 /* NULL: not known. */
 const architecture *architecture_of(const char *type);
-/* Rows of models with an encoder are in a table of their own. */
-extern const architecture architecture_llama; /* of types that are not known */
+/* The part of it that architecture_encoder.c has. `lower` is in small letters. */
+const architecture *architecture_encoder_of(const char *lower);
+bool architecture_names(const architecture *a, const char *lower); /* whether the row is for this type */
+extern const architecture architecture_llama;                      /* of types that are not known */
 
-/* Functions of rows: config_odd.c, from odd_nemotron_h on config_state.c. */
+/* Functions of rows: config_encoder.c, config_odd.c, and from odd_nemotron_h on config_state.c. */
+void odd_bert(struct config *c);
+void odd_vit(struct config *c);
+void odd_t5(struct config *c);
+void odd_switch(struct config *c);
+void odd_bart(struct config *c);
+void odd_whisper(struct config *c);
 void odd_llama4(struct config *c);
 void odd_gemma4(struct config *c);
 void odd_falcon(struct config *c);

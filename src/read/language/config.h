@@ -4,6 +4,7 @@
  *   config_field.c   access to fields, and their defaults
  *   config_layers.c  from fields to layers: heads, windows, experts, latent attention
  *   config_odd.c     types whose layers need more than a row of architecture.c
+ *   config_encoder.c types with an encoder
  *
  * The first failure is kept in `status`; reading goes on with fallbacks, and the caller checks once. */
 #ifndef READ_LANGUAGE_CONFIG_H
@@ -30,7 +31,7 @@ typedef struct config {
 #define KEY_KV_HEADS                                                                                                   \
     "num_key_value_heads num_kv_heads n_kv_heads n_head_kv num_attention_groups multi_query_group_num "                \
     "num_query_groups"
-#define KEY_HEAD_SIZE "head_dim attention_head_dim kv_channels"
+#define KEY_HEAD_SIZE "head_dim attention_head_dim kv_channels d_kv"
 #define KEY_INNER     "intermediate_size n_inner ffn_dim ffn_hidden_size inner_size d_ff"
 #define KEY_POSITIONS "max_position_embeddings n_positions max_seq_len seq_length max_sequence_length n_ctx"
 #define KEY_EXPERTS   "num_local_experts num_experts n_routed_experts moe_num_experts num_routed_experts"
@@ -66,6 +67,8 @@ void config_note(config *c, const char *format, ...) __attribute__((format(print
 
 /* Sizes, traits and layers of the architecture `c->arch`. */
 void config_read_layers(config *c);
+/* Attention and a dense MLP in each of `count` layers. */
+void config_make_layers(config *c, int64_t count, const char *key);
 /* Layers that have no experts yet become dense MLPs of this width. */
 void config_set_inner(config *c, int64_t inner);
 

@@ -6,6 +6,10 @@
 #include "base/error.h"
 #include "read/language/config.h"
 
+static const char *keys_or(const char *given, const char *usual) {
+    return given != NULL ? given : usual;
+}
+
 /* --- Traits ------------------------------------------------------------------------------------------------------ */
 
 static void read_activation(config *c) {
@@ -52,11 +56,12 @@ static void read_traits(config *c) {
 
 static void read_heads(config *c) {
     language_model *m = c->model;
+    const char *keys = keys_or(c->arch->head_keys, KEY_HEADS);
     bool has_size = config_int(c, KEY_HEAD_SIZE, 0) > 0 || config_int(c, "kv_lora_rank", 0) > 0;
     for (uint32_t i = 0; i < m->layer_count && c->status == FT_OK; i++) {
         language_layer *l = &m->layers[i];
-        l->heads = config_layer_int(c, KEY_HEADS, i, 0);
-        if (l->heads == 0) config_size(c, KEY_HEADS); /* missing or 0: a message */
+        l->heads = config_layer_int(c, keys, i, 0);
+        if (l->heads == 0) config_size(c, keys); /* missing or 0: a message */
         if (c->status != FT_OK) return;
         if (!has_size && m->hidden % l->heads != 0)
             config_fail(c, FT_ERR_DAMAGED, "hidden_size", "does not divide by \"num_attention_heads\"");
@@ -230,25 +235,23 @@ void config_set_inner(config *c, int64_t inner) {
 }
 
 static void read_inner(config *c) {
-    const char *key;
+    const char *key, *keys = keys_or(c->arch->inner_keys, KEY_INNER);
     language_model *m = c->model;
     if (c->status != FT_OK || !is_any_dense(m)) return;
-    if (c->arch->has_wide_inner && config_value(c, KEY_INNER, &key) == NULL) {
+    if (c->arch->has_wide_inner && config_value(c, keys, &key) == NULL) {
         config_set_inner(c, 4 * m->hidden);
         return;
     }
     for (uint32_t i = 0; i < m->layer_count && c->status == FT_OK; i++) {
-        m->layers[i].inner = config_layer_int(c, KEY_INNER, i, 0);
-        if (m->layers[i].inner == 0 && m->layers[i].mlp == MLP_DENSE && c->arch->apply == NULL)
-            config_size(c, KEY_INNER);
+        m->layers[i].inner = config_layer_int(c, keys, i, 0);
+        if (m->layers[i].inner == 0 && m->layers[i].mlp == MLP_DENSE && c->arch->apply == NULL) config_size(c, keys);
     }
 }
 
-static void make_layers(config *c) {
+void config_make_layers(config *c, int64_t count, const char *key) {
     language_model *m = c->model;
-    int64_t count = config_size(c, KEY_LAYERS);
     if (c->status == FT_OK && count > LANGUAGE_MAX_LAYERS)
-        config_fail(c, FT_ERR_LIMIT, "num_hidden_layers", "is larger than the 1024 that are supported");
+        config_fail(c, FT_ERR_LIMIT, key, "is larger than the 1024 that are supported");
     if (c->status != FT_OK) return;
     m->layers = ARENA_ARRAY(c->memory, language_layer, (size_t)count);
     if (m->layers == NULL) {
@@ -263,11 +266,12 @@ static void make_layers(config *c) {
 void config_read_layers(config *c) {
     language_model *m = c->model;
     m->hidden = config_size(c, KEY_HIDDEN);
-    m->vocabulary = config_size(c, "vocab_size padded_vocab_size");
+    m->vocabulary = c->arch->has_no_words ? 1 : config_size(c, "vocab_size padded_vocab_size");
     m->positions = config_int(c, KEY_POSITIONS, 0);
     m->position_rows = m->positions;
     read_traits(c);
-    if (c->status == FT_OK) make_layers(c);
+    const char *layers = keys_or(c->arch->layer_keys, KEY_LAYERS);
+    if (c->status == FT_OK) config_make_layers(c, config_size(c, layers), "num_hidden_layers");
     if (c->status == FT_OK && !c->arch->has_no_heads) read_heads(c);
     if (c->status == FT_OK) read_latent(c);
     if (c->status == FT_OK) read_windows(c);

@@ -62,7 +62,7 @@ static attention_parts project_apart(language_builder *b, const language_layer *
         p.gate = parts.tensors[1];
     }
     if (layer->shares_cache) return p;
-    p.key = project(b, "attn/k_proj", x, layer->kv_heads * layer->head_size, m->has_kv_bias);
+    p.key = project(b, "attn/k_proj", x, layer->kv_heads * layer->head_size, m->has_kv_bias && !m->has_no_key_bias);
     if (!layer->has_key_values)
         p.value = project(b, "attn/v_proj", x, layer->kv_heads * layer->value_size, m->has_kv_bias);
     return p;
@@ -93,14 +93,42 @@ static void add_attributes(language_builder *b, const language_layer *layer) {
     if (layer->window > 0) language_int(b, "local_window_size", layer->window);
 }
 
-/* Inputs of GroupQueryAttention: query, key, value, past keys, past values, ..., sinks. */
+/* One dimension of a tensor, as a computed integer. */
+static uint32_t size_of(language_builder *b, uint32_t x, int64_t axis) {
+    language_int(b, "start", axis);
+    language_int(b, "end", axis + 1);
+    return language_op(b, "Shape", "attn/position_bias", &x, 1);
+}
+
+/* A bias of the scores for each head and distance, from a table that all layers of a stack have in common. */
+static void make_position_bias(language_builder *b, const language_layer *layer, uint32_t query, uint32_t past) {
+    static const char path[] = "attn/position_bias";
+    const language_model *m = b->model;
+    if (m->position != POSITION_RELATIVE || b->position_bias != FT_NONE) return;
+    uint32_t inputs[3] = {FT_NONE, size_of(b, query, 1), FT_NONE};
+    inputs[0] = language_weight(b, path, "weight", m->dtype, (const int64_t[3]){m->position_rows, layer->heads});
+    inputs[2] = past == FT_NONE ? inputs[1] : language_binary(b, "Add", path, inputs[1], size_of(b, past, 2));
+    language_int(b, "max_distance", 128);
+    language_int(b, "is_bidirectional", m->is_encoder);
+    b->position_bias = language_op(b, "RelativePositionBias", path, inputs, 3);
+}
+
+/* Attention without a cache: of an encoder, or of a decoder to what the encoder made. */
+static uint32_t attend_all(language_builder *b, const language_layer *layer, const attention_parts *p, uint32_t bias) {
+    enum { BIAS = 5, INPUTS };
+    uint32_t inputs[INPUTS] = {p->query, p->key, p->value, FT_NONE, FT_NONE, bias};
+    language_int(b, "num_heads", layer->heads);
+    return language_op(b, "MultiHeadAttention", "attn/MultiHeadAttention", inputs, bias != FT_NONE ? INPUTS : 3);
+}
+
+/* Inputs of GroupQueryAttention: query, key, value, past keys, past values, ..., bias of scores, sinks. */
 static uint32_t attend(language_builder *b, const language_layer *layer, const attention_parts *p) {
-    enum { SINKS = 11, INPUTS };
+    enum { BIAS = 10, SINKS = 11, INPUTS };
     uint32_t inputs[INPUTS] = {p->query, p->key, p->value};
     for (uint32_t i = 3; i < INPUTS; i++) inputs[i] = FT_NONE;
     if (b->model->is_encoder) {
-        add_attributes(b, layer);
-        return language_op(b, "MultiHeadAttention", "attn/MultiHeadAttention", inputs, 3);
+        make_position_bias(b, layer, p->query, FT_NONE);
+        return attend_all(b, layer, p, b->position_bias);
     }
     if (layer->shares_cache) {
         inputs[1] = b->shared_keys[layer->window > 0];
@@ -114,11 +142,44 @@ static uint32_t attend(language_builder *b, const language_layer *layer, const a
     language_outputs outputs = {.names = {NULL, key, value}, .count = 3};
     inputs[3] = past_input(b, "key", layer->kv_heads, layer->head_size);
     inputs[4] = past_input(b, "value", layer->kv_heads, layer->value_size);
+    make_position_bias(b, layer, p->query, inputs[3]);
+    inputs[BIAS] = b->position_bias;
     if (layer->has_sinks) inputs[SINKS] = language_vector(b, "attn", "sinks", layer->heads);
     add_attributes(b, layer);
-    language_op_outputs(b, "GroupQueryAttention", "attn", inputs, layer->has_sinks ? INPUTS : 5, &outputs);
+    uint32_t count = layer->has_sinks ? INPUTS : b->position_bias != FT_NONE ? SINKS : 5;
+    language_op_outputs(b, "GroupQueryAttention", "attn", inputs, count, &outputs);
     add_present(b, layer, &outputs);
     return outputs.tensors[0];
+}
+
+/* --- Attention to the encoder ------------------------------------------------------------------------------------- */
+
+/* Keys or values of what the encoder made: computed once for an input, and kept. */
+static uint32_t encoded_part(language_builder *b, const char *part, const language_linear *l, int64_t heads) {
+    char name[LANGUAGE_NAME_SIZE];
+    const int64_t apart[4] = {0, 0, heads, l->out / heads};
+    format_text(name, sizeof name, "present.%u.encoder.%s", b->layer, part);
+    uint32_t x = language_reshape(b, l->path, language_product(b, l, b->encoded), apart, 4);
+    language_outputs outputs = {
+        .names = {name}, .count = 1, .rank = 4, .dims = {b->batch, heads, b->encoded_tokens, apart[3]}};
+    language_ints_attr(b, "perm", (const int64_t[]){0, 2, 1, 3}, 4);
+    language_op_outputs(b, "Transpose", l->path, &x, 1, &outputs);
+    if (b->status == FT_OK) b->status = graph_add_output(b->graph, outputs.tensors[0], b->error);
+    return outputs.tensors[0];
+}
+
+uint32_t language_cross_attention(language_builder *b, const language_layer *layer, uint32_t x) {
+    const language_model *m = b->model;
+    int64_t width = layer->heads * layer->head_size, values = layer->heads * layer->value_size;
+    bool has_key_bias = m->has_kv_bias && !m->has_no_key_bias;
+    language_linear key = {"cross_attn/k_proj", m->encoder->hidden, width, MODULE_ATTENTION, has_key_bias};
+    language_linear value = {"cross_attn/v_proj", m->encoder->hidden, values, MODULE_ATTENTION, m->has_kv_bias};
+    language_linear out = {"cross_attn/o_proj", values, m->hidden, MODULE_ATTENTION, m->has_output_bias};
+    uint32_t inputs[3] = {project(b, "cross_attn/q_proj", x, width, m->has_query_bias), FT_NONE, FT_NONE};
+    inputs[1] = encoded_part(b, "key", &key, layer->heads);
+    inputs[2] = encoded_part(b, "value", &value, layer->heads);
+    language_int(b, "num_heads", layer->heads);
+    return language_product(b, &out, language_op(b, "MultiHeadAttention", "cross_attn", inputs, 3));
 }
 
 uint32_t language_attention(language_builder *b, const language_layer *layer, uint32_t x) {

@@ -14,17 +14,17 @@ static bool failed(const language_builder *b) {
 /* "/model/layers.3/attn/q_proj/MatMul" */
 static void op_name(const language_builder *b, const char *path, const char *type, char name[LANGUAGE_NAME_SIZE]) {
     if (b->layer == FT_NONE)
-        format_text(name, LANGUAGE_NAME_SIZE, "/model/%s/%s", path, type);
+        format_text(name, LANGUAGE_NAME_SIZE, "/%s/%s/%s", b->stack, path, type);
     else
-        format_text(name, LANGUAGE_NAME_SIZE, "/model/layers.%u/%s/%s", b->layer, path, type);
+        format_text(name, LANGUAGE_NAME_SIZE, "/%s/layers.%u/%s/%s", b->stack, b->layer, path, type);
 }
 
 /* "model.layers.3.attn.q_proj.weight" */
 static void weight_name(const language_builder *b, const char *path, const char *part, char name[LANGUAGE_NAME_SIZE]) {
     if (b->layer == FT_NONE)
-        format_text(name, LANGUAGE_NAME_SIZE, "model.%s.%s", path, part);
+        format_text(name, LANGUAGE_NAME_SIZE, "%s.%s.%s", b->stack, path, part);
     else
-        format_text(name, LANGUAGE_NAME_SIZE, "model.layers.%u.%s.%s", b->layer, path, part);
+        format_text(name, LANGUAGE_NAME_SIZE, "%s.layers.%u.%s.%s", b->stack, b->layer, path, part);
     for (char *c = name; *c != '\0'; c++)
         if (*c == '/') *c = '.';
 }
@@ -46,6 +46,14 @@ uint32_t language_weight(language_builder *b, const char *path, const char *part
         t.dims[t.rank] = dims[t.rank];
         t.rank++;
     }
+    return add_tensor(b, &t);
+}
+
+uint32_t language_kernel(language_builder *b, const char *path, const int64_t *dims, int32_t rank) {
+    char name[LANGUAGE_NAME_SIZE];
+    weight_name(b, path, "weight", name);
+    ft_tensor t = {.name = name, .dtype = b->model->dtype, .role = FT_CONSTANT, .rank = rank};
+    memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
     return add_tensor(b, &t);
 }
 
@@ -106,6 +114,11 @@ static void add_outputs(language_builder *b, const char *name, language_outputs 
         format_text(made_up, sizeof made_up, "%s_output_%u", name, i);
         const char *given = outputs->names[i];
         ft_tensor t = {.name = given != NULL ? given : made_up, .role = FT_ACTIVATION, .rank = -1};
+        if (i == 0 && outputs->rank > 0) {
+            t.rank = outputs->rank;
+            t.dtype = b->model->dtype;
+            memcpy(t.dims, outputs->dims, sizeof outputs->dims);
+        }
         outputs->tensors[i] = add_tensor(b, &t);
     }
 }

@@ -5,6 +5,7 @@
  *   language_attention.c  attention, and its caches
  *   language_latent.c     multi-head latent attention
  *   language_state.c      recurrent layers and convolutions
+ *   language_encoder.c    what encoders read, and their heads
  *   language_mlp.c        dense MLPs and experts
  *   language_build.c      tensors, operators, linear layers, norms
  *
@@ -23,16 +24,23 @@ typedef struct language_builder {
     ft_graph *graph;
     ft_status status;
     ft_error *error;
+    const char *stack;                     /* first part of names: "model", or "encoder" and "decoder" */
     int64_t batch, sequence, past, logits; /* symbols */
     uint32_t layer;                        /* that is built; FT_NONE outside of layers */
-    ft_attr attrs[LANGUAGE_MAX_ATTRS];     /* of the next operator */
+    uint32_t table;                        /* of words; FT_NONE: there is none yet */
+    uint32_t encoded;                      /* result of the encoder: this many tokens */
+    int64_t encoded_tokens;
+    uint32_t position_bias;            /* of the scores of all layers of a stack */
+    ft_attr attrs[LANGUAGE_MAX_ATTRS]; /* of the next operator */
     uint32_t attr_count;
     uint32_t shared_keys[2], shared_values[2]; /* that layers without a cache read: of full, of windowed attention */
 } language_builder;
 
-/* A stored tensor "model.layers.3.PATH.PART"; dimensions that are 0 end the shape. */
+/* A stored tensor "model.layers.3.PATH.PART"; dimensions that are 0 end the shape. A kernel is the weight of a
+ * convolution. */
 uint32_t language_weight(language_builder *b, const char *path, const char *part, ft_dtype dtype,
                          const int64_t dims[3]);
+uint32_t language_kernel(language_builder *b, const char *path, const int64_t *dims, int32_t rank);
 uint32_t language_vector(language_builder *b, const char *path, const char *part, int64_t size);
 /* An input or a computed tensor whose name is PATH. */
 uint32_t language_input(language_builder *b, const char *path, ft_dtype dtype, const int64_t *dims, int32_t rank);
@@ -50,6 +58,8 @@ typedef struct language_outputs {
     const char *names[LANGUAGE_MAX_OUTPUTS];
     uint32_t tensors[LANGUAGE_MAX_OUTPUTS];
     uint32_t count;
+    int32_t rank; /* of the first, where readers of the graph have to know its shape; 0: inferred */
+    int64_t dims[4];
 } language_outputs;
 void language_op_outputs(language_builder *b, const char *type, const char *path, const uint32_t *inputs,
                          uint32_t count, language_outputs *outputs);
@@ -82,8 +92,19 @@ uint32_t language_activate(language_builder *b, const char *path, uint32_t x);
  */
 
 uint32_t language_attention(language_builder *b, const language_layer *layer, uint32_t x);
+uint32_t language_cross_attention(language_builder *b, const language_layer *layer, uint32_t x);
 uint32_t language_latent_attention(language_builder *b, const language_layer *layer, uint32_t x);
 uint32_t language_recurrence(language_builder *b, const language_layer *layer, uint32_t x);
 uint32_t language_mlp_of(language_builder *b, const language_layer *layer, uint32_t x);
+
+/* --- Stacks of layers -------------------------------------------------------------------------------------------- */
+
+/* Rows of the table of words, which is made at the first call. */
+uint32_t language_embed(language_builder *b, const char *input);
+/* All layers, and the norm behind them. */
+uint32_t language_layers(language_builder *b, uint32_t x);
+/* What the layers of an encoder read; and all its heads, which become outputs. */
+uint32_t language_encoder_input(language_builder *b);
+void language_encoder_heads(language_builder *b, uint32_t x);
 
 #endif

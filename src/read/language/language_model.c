@@ -100,6 +100,16 @@ static ft_status check_layer(const language_model *m, const language_layer *l, f
     return FT_OK;
 }
 
+static ft_status check_signal(const language_model *m, ft_error *error) {
+    const size_check sizes[] = {{"the number of channels", OPTIONAL(m->signal.channels)},
+                                {"the size of the input", OPTIONAL(m->signal.size)},
+                                {"the size of a patch", OPTIONAL(m->signal.patch)},
+                                {"the number of types of tokens", OPTIONAL(m->token_types)},
+                                {"the number of classes", OPTIONAL(m->heads.classes)},
+                                {"the number of buckets", m->position == POSITION_RELATIVE ? m->position_rows : 1}};
+    return CHECK_SIZES(sizes, error);
+}
+
 ft_status language_check(const language_model *m, ft_error *error) {
     const size_check sizes[] = {
         {"the hidden size", m->hidden},
@@ -111,11 +121,14 @@ ft_status language_check(const language_model *m, ft_error *error) {
         {"the number of positions", m->position == POSITION_LEARNED ? m->position_rows : 1},
     };
     FT_TRY(CHECK_SIZES(sizes, error));
+    FT_TRY(check_signal(m, error));
     if (m->layer_count > LANGUAGE_MAX_LAYERS)
         return ft_fail(error, FT_ERR_LIMIT, "%u layers; at most %d are supported", m->layer_count, LANGUAGE_MAX_LAYERS);
     for (uint32_t i = 0; i < m->layer_count; i++) {
         ft_status status = check_layer(m, &m->layers[i], error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "layer %u", i);
     }
-    return FT_OK;
+    if (m->encoder == NULL) return FT_OK;
+    ft_status status = language_check(m->encoder, error);
+    return status != FT_OK ? ft_fail_prefix(error, status, "encoder") : FT_OK;
 }

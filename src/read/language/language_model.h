@@ -121,9 +121,30 @@ typedef enum language_position {
     POSITION_ROTARY,
     POSITION_LEARNED,  /* a table of `position_rows` rows, added to the embedding */
     POSITION_FIXED,    /* computed and added */
-    POSITION_RELATIVE, /* a bias of scores: `position_rows` buckets x heads, in the first layer */
+    POSITION_RELATIVE, /* a bias of scores: `position_rows` buckets x heads, common to all layers */
     POSITION_NONE,
 } language_position;
+
+/* What an encoder reads. */
+typedef enum language_source {
+    SOURCE_WORDS,
+    SOURCE_PATCHES, /* of an image: one convolution whose step is its size */
+    SOURCE_SOUND,   /* a spectrogram: two convolutions, the second with a step of two */
+} language_source;
+
+typedef struct language_signal {
+    language_source source;
+    int64_t channels; /* of an image; bands of a spectrogram */
+    int64_t size;     /* of an image, which is square; tokens of a spectrogram */
+    int64_t patch;    /* size */
+} language_signal;
+
+/* Heads of encoders, several of which may be there. */
+typedef struct language_heads {
+    bool has_pooler;    /* of the first token */
+    bool has_transform; /* before the logits of all tokens: product, activation, norm */
+    int64_t classes;    /* of the sequence (where there is a pooler or an image), or of each token; 0: none */
+} language_heads;
 
 /* --- Types of weights -------------------------------------------------------------------------------------------- */
 
@@ -186,11 +207,14 @@ typedef struct language_model {
     bool is_tied; /* the head is the embedding table */
     bool has_no_head;
     bool is_encoder; /* attends to all tokens, keeps no cache */
+    bool has_no_key_bias;
+    int64_t token_types; /* rows of a table of types of tokens; 0: none */
+    language_signal signal;
+    language_heads heads;
     language_latent latent;
     language_state state;
 
     const struct language_model *encoder; /* whose output the layers also attend to; NULL: none */
-    int64_t encoder_tokens;               /* its longest input; 0: unknown */
 
     ft_dtype dtype;    /* of activations, and of weights without another format */
     ft_dtype kv_dtype; /* that the file asks for; FT_DTYPE_UNKNOWN: none. The graph keeps caches in `dtype` */
