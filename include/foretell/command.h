@@ -27,6 +27,8 @@ enum { FT_MAX_REQUESTS = 1000 };
 FT_API ft_status ft_command_parse(const char *name, const void *json, size_t size, ft_command **command,
                                   ft_error *error);
 FT_API void ft_command_free(ft_command *command);
+/* Devices may be paths of data sheets: for requests of the process's own user, not for those from a network. */
+FT_API void ft_command_allow_files(ft_command *command);
 FT_API uint32_t ft_command_count(const ft_command *command);
 FT_API bool ft_command_is_list(const ft_command *command); /* given as {"requests": ...} */
 /* The keys "model" and "name": the model, which the caller opens, and its name in the document. NULL when
@@ -36,7 +38,7 @@ FT_API const char *ft_command_name(const ft_command *command, uint32_t index);
 FT_API ft_output ft_command_output(const ft_command *command, uint32_t index); /* the key "format"; JSON when absent */
 
 /* Writes the document of request `index` for a model, as read and not bound: what `foretell NAME FILE` prints.
- * Names of files are refused: devices and runtimes are bundled ones. */
+ * Names of files are refused (devices and runtimes are bundled ones), except devices after ft_command_allow_files. */
 FT_API ft_status ft_command_write(const ft_command *command, uint32_t index, const ft_predictor_set *set,
                                   const ft_graph *model, const char *file, FILE *stream, ft_error *error);
 

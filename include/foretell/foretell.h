@@ -55,6 +55,7 @@
 #include "foretell/program.h"
 #include "foretell/replay.h"
 #include "foretell/status.h"
+#include "foretell/struct.h"
 #include "foretell/target.h"
 #include "foretell/training.h"
 #include "foretell/tune.h"

@@ -13,6 +13,7 @@ struct ft_command {
     command_options *items;
     uint32_t count;
     bool is_list;
+    bool has_files; /* devices may be files */
 };
 
 /* --- Parsing --------------------------------------------------------------------------------------------------- */
@@ -113,6 +114,10 @@ void ft_command_free(ft_command *command) {
     free(command);
 }
 
+void ft_command_allow_files(ft_command *command) {
+    if (command != NULL) command->has_files = true;
+}
+
 uint32_t ft_command_count(const ft_command *command) {
     return command != NULL ? command->count : 0;
 }
@@ -141,18 +146,27 @@ typedef struct answer {
     const ft_predictor_set *set;
     const ft_graph *model;
     const char *file;
+    bool has_files;
     FILE *stream;
     ft_style style;
     ft_binding shapes;
     ft_targets *targets;
 } answer;
 
+/* Language models are trained with AdamW, unless the request says otherwise. */
+static ft_optimizer optimizer_for(const command_options *q, const ft_graph *model) {
+    bool is_language = ft_graph_meta(model, "model_type") != NULL;
+    return is_language && q->mode == FT_TRAIN && !q->has_optimizer ? FT_ADAMW : q->optimizer;
+}
+
 static ft_request make_request(const answer *a, uint32_t device, int64_t batch) {
     ft_request request = ft_targets_request(a->targets, device);
     request.batch = batch;
     request.mode = a->q->mode;
     request.dtype = a->q->dtype;
-    request.optimizer = a->q->optimizer;
+    request.optimizer = optimizer_for(a->q, a->model);
+    request.parallel = a->q->parallel;
+    request.training = a->q->training;
     return request;
 }
 
@@ -269,7 +283,7 @@ static ft_status answer_on_devices(answer *a, ft_error *error) {
                                        .settings = (const char *const *)q->settings,
                                        .setting_count = q->setting_count,
                                        .runtime = q->runtime,
-                                       .has_no_files = true};
+                                       .has_no_files = !a->has_files};
     FT_TRY(ft_targets_open(a->set, &options, &a->targets, error));
     ft_status status = q->kind == KIND_PREDICT   ? answer_predict(a, error)
                        : q->kind == KIND_FITS    ? answer_fits(a, error)
@@ -288,6 +302,7 @@ ft_status ft_command_write(const ft_command *command, uint32_t index, const ft_p
                 .set = set,
                 .model = model,
                 .file = file,
+                .has_files = command->has_files,
                 .stream = stream,
                 .style = ft_style_default(),
                 .shapes = {.shapes = q->shapes, .shape_count = q->shape_count}};

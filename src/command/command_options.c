@@ -10,75 +10,18 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "command/value.h"
 
 enum { DEFAULT_MAX_BATCH = 65536, MAX_SAMPLES_SHIFT = 61 };
-
-/* --- Values -------------------------------------------------------------------------------------------------- */
-
-static ft_status expected(const json_t *value, const char *what, ft_error *error) {
-    if (json_is_string(value))
-        return ft_fail(error, FT_ERR_USAGE, "'%.100s' is not valid: expected %s", json_string_value(value), what);
-    return ft_fail(error, FT_ERR_USAGE, "is %s, but %s is expected", json_kind(value), what);
-}
-
-/* Strings with a NUL inside would be cut short. */
-static ft_status read_text(const json_t *value, char **text, const char *what, ft_error *error) {
-    if (!json_is_string(value)) return expected(value, what, error);
-    if (strlen(json_string_value(value)) != json_string_length(value))
-        return ft_fail(error, FT_ERR_USAGE, "has a NUL character");
-    for (const char *c = json_string_value(value); *c != '\0'; c++)
-        if (iscntrl((unsigned char)*c)) return ft_fail(error, FT_ERR_USAGE, "has a control character");
-    free(*text);
-    *text = strdup(json_string_value(value));
-    return *text != NULL ? FT_OK : FT_NOMEM(error);
-}
-
-static ft_status read_flag(const json_t *value, bool *flag, ft_error *error) {
-    static const char *const on[] = {"yes", "true", "1", ""}, *const off[] = {"no", "false", "0"};
-    if (json_is_boolean(value)) {
-        *flag = json_is_true(value);
-        return FT_OK;
-    }
-    const char *text = json_is_string(value) ? json_string_value(value) : NULL;
-    for (size_t i = 0; text != NULL && i < sizeof on / sizeof on[0]; i++)
-        if (strcmp(text, on[i]) == 0) return *flag = true, FT_OK;
-    for (size_t i = 0; text != NULL && i < sizeof off / sizeof off[0]; i++)
-        if (strcmp(text, off[i]) == 0) return *flag = false, FT_OK;
-    return expected(value, "true or false", error);
-}
-
-static ft_status read_count(const json_t *value, int64_t max, int64_t *count, ft_error *error) {
-    int64_t found = json_integer_value(value);
-    bool is_number = json_is_integer(value);
-    if (json_is_string(value) && isdigit((unsigned char)json_string_value(value)[0])) {
-        char *end;
-        found = strtoll(json_string_value(value), &end, 10);
-        is_number = *end == '\0';
-    }
-    if (!is_number) return expected(value, "a whole number", error);
-    if (found < 1 || found > max)
-        return ft_fail(error, FT_ERR_USAGE, "is %lld, but must be from 1 to %lld", (long long)found, (long long)max);
-    *count = found;
-    return FT_OK;
-}
-
-static ft_status read_bytes(const json_t *value, double *bytes, ft_error *error) {
-    if (json_is_string(value)) return ft_bytes_parse(json_string_value(value), bytes, error);
-    double number = json_number_value(value);
-    if (!json_is_number(value) || !(number >= 0 && number < 1.8e19))
-        return expected(value, "bytes, as 4096, \"64M\" or \"9.5GiB\",", error);
-    *bytes = number;
-    return FT_OK;
-}
 
 /* Calls `add` for a text, or for each text of a list. */
 static ft_status each_text(command_options *q, const json_t *value, const char *what,
                            ft_status (*add)(command_options *q, const char *text, ft_error *error), ft_error *error) {
     if (json_is_string(value)) return add(q, json_string_value(value), error);
-    if (!json_is_array(value)) return expected(value, what, error);
+    if (!json_is_array(value)) return value_expected(value, what, error);
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *item = json_array_get(value, i);
-        if (!json_is_string(item)) return expected(item, what, error);
+        if (!json_is_string(item)) return value_expected(item, what, error);
         FT_TRY(add(q, json_string_value(item), error));
     }
     return FT_OK;
@@ -87,16 +30,16 @@ static ft_status each_text(command_options *q, const json_t *value, const char *
 /* --- Keys ---------------------------------------------------------------------------------------------------- */
 
 static ft_status parse_model(command_options *q, const json_t *value, ft_error *error) {
-    return read_text(value, &q->model, "the id, name or path of a model", error);
+    return value_text(value, &q->model, "the id, name or path of a model", error);
 }
 
 static ft_status parse_name(command_options *q, const json_t *value, ft_error *error) {
-    return read_text(value, &q->name, "a name", error);
+    return value_text(value, &q->name, "a name", error);
 }
 
 static ft_status parse_format(command_options *q, const json_t *value, ft_error *error) {
     if (!json_is_string(value) || !ft_output_parse(json_string_value(value), &q->output))
-        return expected(value, "json, csv or table", error);
+        return value_expected(value, "json, csv or table", error);
     return FT_OK;
 }
 
@@ -129,11 +72,11 @@ static ft_status parse_batch(command_options *q, const json_t *value, ft_error *
     if (json_is_string(value))
         return ft_sizes_parse(json_string_value(value), q->batches, COMMAND_MAX_BATCHES, &q->batch_count, error);
     if (!json_is_array(value)) {
-        FT_TRY(read_count(value, FT_MAX_DIM, &batch, error));
+        FT_TRY(value_count(value, FT_MAX_DIM, &batch, error));
         return add_batch(q, batch, error);
     }
     for (size_t i = 0; i < json_array_size(value); i++) {
-        FT_TRY(read_count(json_array_get(value, i), FT_MAX_DIM, &batch, error));
+        FT_TRY(value_count(json_array_get(value, i), FT_MAX_DIM, &batch, error));
         FT_TRY(add_batch(q, batch, error));
     }
     return FT_OK;
@@ -141,7 +84,7 @@ static ft_status parse_batch(command_options *q, const json_t *value, ft_error *
 
 static ft_status parse_mode(command_options *q, const json_t *value, ft_error *error) {
     const char *text = json_is_string(value) ? json_string_value(value) : "";
-    if (strcmp(text, "infer") != 0 && strcmp(text, "train") != 0) return expected(value, "infer or train", error);
+    if (strcmp(text, "infer") != 0 && strcmp(text, "train") != 0) return value_expected(value, "infer or train", error);
     q->mode = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
     return FT_OK;
 }
@@ -149,13 +92,13 @@ static ft_status parse_mode(command_options *q, const json_t *value, ft_error *e
 static ft_status parse_dtype(command_options *q, const json_t *value, ft_error *error) {
     if (!json_is_string(value) || !ft_dtype_parse(json_string_value(value), &q->dtype) ||
         q->dtype == FT_DTYPE_UNKNOWN || (q->kind == KIND_INSPECT && !ft_dtype_is_float(q->dtype)))
-        return expected(value, "float32, float16, bfloat16 or the like", error);
+        return value_expected(value, "float32, float16, bfloat16 or the like", error);
     return FT_OK;
 }
 
 static ft_status parse_optimizer(command_options *q, const json_t *value, ft_error *error) {
     if (!json_is_string(value) || !ft_optimizer_parse(json_string_value(value), &q->optimizer))
-        return expected(value, "sgd, momentum, adam or adamw", error);
+        return value_expected(value, "sgd, momentum, adam, adamw or another that docs/training-memory.md lists", error);
     q->has_optimizer = true;
     return FT_OK;
 }
@@ -184,7 +127,7 @@ static ft_status parse_setting(command_options *q, const json_t *value, ft_error
         if (json_is_string(item)) {
             FT_TRY(put_setting(q, key, json_string_value(item), error));
         } else {
-            FT_TRY(read_flag(item, &flag, error));
+            FT_TRY(value_flag(item, &flag, error));
             FT_TRY(put_setting(q, key, flag ? "yes" : "no", error));
         }
     }
@@ -193,13 +136,13 @@ static ft_status parse_setting(command_options *q, const json_t *value, ft_error
 
 static ft_status parse_layout(command_options *q, const json_t *value, ft_error *error) {
     const char *text = json_is_string(value) ? json_string_value(value) : "";
-    if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0) return expected(value, "nchw or nhwc", error);
+    if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0) return value_expected(value, "nchw or nhwc", error);
     return put_setting(q, "layout", text, error);
 }
 
 static ft_status parse_compile(command_options *q, const json_t *value, ft_error *error) {
     bool is_compiled = false;
-    FT_TRY(read_flag(value, &is_compiled, error));
+    FT_TRY(value_flag(value, &is_compiled, error));
     return put_setting(q, "compile", is_compiled ? "yes" : "no", error);
 }
 
@@ -216,16 +159,16 @@ static ft_status parse_runtime(command_options *q, const json_t *value, ft_error
         return put_setting(q, "torch", text + 6, error);
     if (strcmp(text, "torch-eager") == 0) return put_setting(q, "compile", "no", error);
     if (strcmp(text, "torch-compile") == 0) return put_setting(q, "compile", "yes", error);
-    if (!is_rules(text)) return expected(value, "torch-2.4.0 or the like, or a runtime", error);
-    return read_text(value, &q->runtime, "a runtime", error);
+    if (!is_rules(text)) return value_expected(value, "torch-2.4.0 or the like, or a runtime", error);
+    return value_text(value, &q->runtime, "a runtime", error);
 }
 
 static ft_status parse_kernels(command_options *q, const json_t *value, ft_error *error) {
-    if (!json_is_string(value) || !is_rules(json_string_value(value))) return expected(value, "a runtime", error);
-    return read_text(value, &q->kernels, "a runtime", error);
+    if (!json_is_string(value) || !is_rules(json_string_value(value))) return value_expected(value, "a runtime", error);
+    return value_text(value, &q->kernels, "a runtime", error);
 }
 
-static ft_status add_shape(command_options *q, const char *text, ft_error *error) {
+ft_status command_add_shape(command_options *q, const char *text, ft_error *error) {
     if (q->shape_count == COMMAND_MAX_SHAPES)
         return ft_fail(error, FT_ERR_USAGE, "at most %d shapes", COMMAND_MAX_SHAPES);
     size_t size = strlen(text) + 1;
@@ -248,11 +191,11 @@ static ft_status add_dims(command_options *q, const char *key, const json_t *dim
     size_t count = json_is_array(dims) ? json_array_size(dims) : 1;
     buf_format(&text, "%s=", key);
     for (size_t i = 0; i < count && i <= FT_MAX_RANK && status == FT_OK; i++) {
-        status = read_count(json_is_array(dims) ? json_array_get(dims, i) : dims, FT_MAX_DIM, &size, error);
+        status = value_count(json_is_array(dims) ? json_array_get(dims, i) : dims, FT_MAX_DIM, &size, error);
         buf_format(&text, "%s%lld", i > 0 ? "x" : "", (long long)size);
     }
     if (status == FT_OK && text.failed) status = FT_NOMEM(error);
-    if (status == FT_OK) status = add_shape(q, text.data, error);
+    if (status == FT_OK) status = command_add_shape(q, text.data, error);
     buf_free(&text);
     return status;
 }
@@ -260,39 +203,40 @@ static ft_status add_dims(command_options *q, const char *key, const json_t *dim
 static ft_status parse_shape(command_options *q, const json_t *value, ft_error *error) {
     const char *key;
     json_t *item;
-    if (!json_is_object(value)) return each_text(q, value, "NAME=DIMS, a list of them or an object", add_shape, error);
+    if (!json_is_object(value))
+        return each_text(q, value, "NAME=DIMS, a list of them or an object", command_add_shape, error);
     json_object_foreach((json_t *)value, key, item) FT_TRY(add_dims(q, key, item, error));
     return FT_OK;
 }
 
 static ft_status parse_top(command_options *q, const json_t *value, ft_error *error) {
     int64_t top = 0;
-    FT_TRY(read_count(value, FT_MAX_OPS, &top, error));
+    FT_TRY(value_count(value, FT_MAX_OPS, &top, error));
     q->top = (uint32_t)top;
     return FT_OK;
 }
 
 static ft_status parse_samples(command_options *q, const json_t *value, ft_error *error) {
-    return read_count(value, INT64_C(1) << MAX_SAMPLES_SHIFT, &q->samples, error);
+    return value_count(value, INT64_C(1) << MAX_SAMPLES_SHIFT, &q->samples, error);
 }
 
 static ft_status parse_max_batch(command_options *q, const json_t *value, ft_error *error) {
-    return read_count(value, FT_MAX_DIM, &q->max_batch, error);
+    return value_count(value, FT_MAX_DIM, &q->max_batch, error);
 }
 
 static ft_status parse_free(command_options *q, const json_t *value, ft_error *error) {
-    return read_bytes(value, &q->free_bytes, error);
+    return value_bytes(value, &q->free_bytes, error);
 }
 
 static ft_status parse_workspace(command_options *q, const json_t *value, ft_error *error) {
-    return read_bytes(value, &q->workspace_bytes, error);
+    return value_bytes(value, &q->workspace_bytes, error);
 }
 
 /* --- Keys of observations ------------------------------------------------------------------------------------------
  */
 
 static ft_status parse_family(command_options *q, const json_t *value, ft_error *error) {
-    return read_text(value, &q->family, "a name", error);
+    return value_text(value, &q->family, "a name", error);
 }
 
 /* A number, or the text of one; NaN when it is something else. */
@@ -307,7 +251,7 @@ static double number_of(const json_t *value) {
 /* A time in a unit of so many microseconds. */
 static ft_status read_time(command_options *q, const json_t *value, double unit_us, ft_error *error) {
     double number = number_of(value);
-    if (!(number > 0 && number * unit_us < 1e15)) return expected(value, "a time above 0", error);
+    if (!(number > 0 && number * unit_us < 1e15)) return value_expected(value, "a time above 0", error);
     if (!isnan(q->time_us)) return ft_fail(error, FT_ERR_USAGE, "the time is given twice");
     q->time_us = number * unit_us;
     return FT_OK;
@@ -326,45 +270,41 @@ static ft_status parse_time_s(command_options *q, const json_t *value, ft_error 
 }
 
 static ft_status parse_peak(command_options *q, const json_t *value, ft_error *error) {
-    FT_TRY(read_bytes(value, &q->peak_bytes, error));
-    return q->peak_bytes > 0 ? FT_OK : expected(value, "bytes above 0", error);
+    FT_TRY(value_bytes(value, &q->peak_bytes, error));
+    return q->peak_bytes > 0 ? FT_OK : value_expected(value, "bytes above 0", error);
 }
 
 static ft_status parse_util(command_options *q, const json_t *value, ft_error *error) {
     q->util_ratio = number_of(value);
-    if (!(q->util_ratio >= 0 && q->util_ratio <= 1)) return expected(value, "a ratio from 0 to 1", error);
+    if (!(q->util_ratio >= 0 && q->util_ratio <= 1)) return value_expected(value, "a ratio from 0 to 1", error);
     return FT_OK;
 }
 
 static ft_status parse_sort(command_options *q, const json_t *value, ft_error *error) {
     if (!json_is_string(value) || !ft_sort_parse(json_string_value(value), &q->sort))
-        return expected(value, "graph, macs, flops, params, bytes or count", error);
+        return value_expected(value, "graph, macs, flops, params, bytes or count", error);
     return FT_OK;
 }
 
 static ft_status parse_layers(command_options *q, const json_t *value, ft_error *error) {
-    return read_flag(value, &q->has_layers, error);
+    return value_flag(value, &q->has_layers, error);
 }
 
 static ft_status parse_nodes(command_options *q, const json_t *value, ft_error *error) {
-    return read_flag(value, &q->has_nodes, error);
+    return value_flag(value, &q->has_nodes, error);
 }
 
 static ft_status parse_mixed(command_options *q, const json_t *value, ft_error *error) {
-    return read_flag(value, &q->is_mixed, error);
+    return value_flag(value, &q->is_mixed, error);
 }
 
 static ft_status parse_no_inplace(command_options *q, const json_t *value, ft_error *error) {
-    return read_flag(value, &q->has_no_inplace, error);
+    return value_flag(value, &q->has_no_inplace, error);
 }
 
 enum { ON_DEVICES = KIND_PREDICT | KIND_FITS | KIND_MAX_BATCH | KIND_OBSERVE, ALL = ON_DEVICES | KIND_INSPECT };
 
-static const struct key_row {
-    const char *name;
-    unsigned commands;
-    ft_status (*parse)(command_options *q, const json_t *value, ft_error *error);
-} keys[] = {
+static const key_row keys[] = {
     {"model", ALL, parse_model},
     {"name", ALL, parse_name},
     {"format", ALL, parse_format},
@@ -395,12 +335,25 @@ static const struct key_row {
     {"time_s", KIND_OBSERVE, parse_time_s},
     {"peak_bytes", KIND_OBSERVE, parse_peak},
     {"util_ratio", KIND_OBSERVE, parse_util},
+    {0},
 };
+
+/* All tables. */
+static const key_row *const tables[] = {keys, training_keys};
+enum { TABLES = sizeof tables / sizeof tables[0] };
+
+static const key_row *find_key(command_kind kind, const char *name) {
+    for (size_t t = 0; t < TABLES; t++)
+        for (const key_row *row = tables[t]; row->name != NULL; row++)
+            if (strcmp(row->name, name) == 0 && (row->commands & kind) != 0) return row;
+    return NULL;
+}
 
 static ft_status unknown_key(command_kind kind, const char *key, ft_error *error) {
     buf names = {0};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if ((keys[i].commands & kind) != 0) buf_format(&names, "%s%s", names.length > 0 ? ", " : "", keys[i].name);
+    for (size_t t = 0; t < TABLES; t++)
+        for (const key_row *row = tables[t]; row->name != NULL; row++)
+            if ((row->commands & kind) != 0) buf_format(&names, "%s%s", names.length > 0 ? ", " : "", row->name);
     ft_status status = names.failed ? FT_NOMEM(error)
                                     : ft_fail(error, FT_ERR_USAGE, "%.60s: no such key here; there are %s", key,
                                               names.data != NULL ? names.data : "none");
@@ -413,6 +366,7 @@ static ft_status unknown_key(command_kind kind, const char *key, ft_error *error
 static ft_status check(const command_options *q, ft_error *error) {
     if (q->has_optimizer && q->kind != KIND_INSPECT && q->mode == FT_INFER)
         return ft_fail(error, FT_ERR_USAGE, "optimizer: is for training: add \"mode\": \"train\", or leave it out");
+    FT_TRY(command_check_training(q, error));
     if (q->kind == KIND_PREDICT && q->top > 0 && !q->has_layers)
         return ft_fail(error, FT_ERR_USAGE, "top: is for by_layer");
     if ((q->kind & (KIND_FITS | KIND_MAX_BATCH | KIND_OBSERVE)) != 0 && q->devices == NULL)
@@ -444,10 +398,9 @@ ft_status command_options_parse(command_kind kind, const json_t *object, command
     if (!json_is_object(object))
         return ft_fail(error, FT_ERR_USAGE, "is %s, but an object is expected", json_kind(object));
     json_object_foreach((json_t *)object, key, value) {
-        size_t i = 0, count = sizeof keys / sizeof keys[0];
-        while (i < count && (strcmp(keys[i].name, key) != 0 || (keys[i].commands & kind) == 0)) i++;
-        if (i == count) return unknown_key(kind, key, error);
-        ft_status status = keys[i].parse(q, value, error);
+        const key_row *row = find_key(kind, key);
+        if (row == NULL) return unknown_key(kind, key, error);
+        ft_status status = row->parse(q, value, error);
         if (status != FT_OK) return ft_fail_prefix(error, status == FT_ERR_NOMEM ? status : FT_ERR_USAGE, "%s", key);
     }
     return check(q, error);
@@ -460,6 +413,7 @@ void command_options_free(command_options *q) {
     free(q->runtime);
     free(q->kernels);
     free(q->family);
+    free(q->lora_targets);
     for (uint32_t i = 0; i < q->setting_count; i++) free(q->settings[i]);
     for (uint32_t i = 0; i < q->shape_count; i++) free(q->shape_names[i]);
 }

@@ -34,6 +34,10 @@ typedef struct command_options {
     ft_dtype dtype;
     ft_optimizer optimizer;
     bool has_optimizer;
+    ft_parallel parallel;
+    ft_training training;
+    char *lora_targets; /* memory of training.lora_targets */
+    bool has_training;  /* a key of training was given */
     ft_output output;
     bool has_layers, has_nodes, is_mixed, has_no_inplace;
     uint32_t top;
@@ -46,6 +50,19 @@ typedef struct command_options {
     char *family;
     double time_us, peak_bytes, util_ratio;
 } command_options;
+
+/* A key: its name, the commands that have it, and what reads its value. */
+typedef struct key_row {
+    const char *name;
+    unsigned commands;
+    ft_status (*parse)(command_options *q, const json_t *value, ft_error *error);
+} key_row;
+
+/* How a model is trained, and on how many devices (command_training.c). */
+extern const key_row training_keys[]; /* ends with a row of zeros */
+ft_status command_check_training(const command_options *q, ft_error *error);
+/* "sequence=128", as a shape. */
+ft_status command_add_shape(command_options *q, const char *text, ft_error *error);
 
 /* Parses an object. The options can be freed after a failure too. */
 ft_status command_options_parse(command_kind kind, const json_t *object, command_options *q, ft_error *error);

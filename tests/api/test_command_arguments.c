@@ -1,4 +1,4 @@
-/* Wrong arguments of command.h, document.h and target.h. */
+/* Wrong arguments of command.h, document.h, struct.h and target.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,6 +62,7 @@ CALL(ft_command_write) {
     return ft_command_write(REQUIRED(command), REFUSED(uint32_t, 0, 1, UINT32_MAX), REQUIRED(set), REQUIRED(model),
                             REQUIRED("m"), REQUIRED(sink), ERROR);
 }
+GET(ft_struct_at, ft_struct_at(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
 GET(ft_command_count, ft_command_count(REQUIRED(command)) == 0)
 GET(ft_command_is_list, !ft_command_is_list(OPTIONAL(command)))
 GET(ft_command_model, ft_command_model(REQUIRED(command), REFUSED(uint32_t, 0, 1, UINT32_MAX)) == NULL)
@@ -82,7 +83,7 @@ static const argument_row rows[] = {
     ROW(ft_targets_count),   ROW(ft_targets_name),  ROW(ft_targets_request), ROW(ft_targets_memory),
     ROW(ft_device_is_file),  ROW(ft_command_parse), ROW(ft_command_write),   ROW(ft_command_count),
     ROW(ft_command_is_list), ROW(ft_command_model), ROW(ft_command_name),    ROW(ft_command_output),
-    ROW(ft_sizes_parse),     ROW(ft_bytes_parse),
+    ROW(ft_struct_at),       ROW(ft_sizes_parse),   ROW(ft_bytes_parse),
 };
 
 static int set_up(void **state) {
@@ -106,6 +107,7 @@ static int tear_down(void **state) {
     ft_graph_free(model);
     fclose(sink);
     ft_command_free(NULL);
+    ft_command_allow_files(NULL);
     ft_targets_free(NULL);
     return folder_leave(state);
 }

@@ -208,6 +208,38 @@ static void wrong_values_are_named(void **state) {
     assert_refused("train", "{}", "train: expected predict, fits, max-batch, inspect or observe");
 }
 
+static void training_is_checked(void **state) {
+    (void)state;
+    assert_refused("predict", "{\"sharding\": \"zero1\", \"dp\": 2}", "keys of training need \"mode\": \"train\"");
+    assert_refused("fits", "{\"mode\": \"train\", \"sharding\": \"zero2\"}", "sharding: needs several");
+    assert_refused("fits", "{\"mode\": \"train\", \"sequence_parallel\": true}", "sequence_parallel: needs several");
+    assert_refused("predict", "{\"mode\": \"train\", \"sharding\": \"zero9\"}", "expected none, zero1,");
+    assert_refused("predict", "{\"mode\": \"train\", \"recompute\": 1}", "none, selective or full is expected");
+    assert_refused("predict", "{\"mode\": \"train\", \"precision\": \"fp7\"}", "expected auto, pure, mixed or fp8");
+    assert_refused("predict", "{\"mode\": \"train\", \"lora\": \"8:\"}", "lora: '8:' is not valid");
+    assert_refused("predict", "{\"mode\": \"train\", \"lora\": 0}", "lora: is a number");
+    assert_refused("predict", "{\"mode\": \"train\", \"lora\": 8, \"qlora\": \"4:q\"}", "adapters are given twice");
+    assert_refused("predict", "{\"mode\": \"train\", \"micro_batch\": 1, \"accumulate\": 2}", "say the same");
+    assert_refused("predict", "{\"tp\": 65537}", "tp: is 65537, but must be from 1 to 65536");
+    assert_refused("observe", "{\"tp\": 2}", "tp: no such key here");
+    ft_command_free(parse("predict", "{\"mode\": \"train\", \"sequence\": 128, \"tp\": 2, \"pp\": \"2\", \"ep\": 1, "
+                                     "\"cp\": 1, \"dp\": 4, \"sharding\": \"fsdp\", \"sequence_parallel\": \"yes\", "
+                                     "\"loss_chunks\": 2, \"qlora\": \"8:q_proj\", \"micro_batch\": 1}"));
+}
+
+static void files_are_opened_when_allowed(void **state) {
+    (void)state;
+    ft_command *request = parse("predict", "{\"device\": \"absent.json\"}");
+    ft_error error;
+    FILE *sink = fopen("/dev/null", "w");
+    ft_command_allow_files(request);
+    ft_command_allow_files(NULL);
+    assert_int_equal(ft_command_write(request, 0, set, model, "net.onnx", sink, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "absent.json"));
+    fclose(sink);
+    ft_command_free(request);
+}
+
 static void files_are_not_opened(void **state) {
     (void)state;
     assert_not_answered("predict", "{\"device\": \"/etc/passwd\"}", "files are not opened here");
@@ -266,6 +298,8 @@ int main(void) {
         cmocka_unit_test(formats_differ),
         cmocka_unit_test(requests_inherit_common_keys),
         cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(training_is_checked),
+        cmocka_unit_test(files_are_opened_when_allowed),
         cmocka_unit_test(files_are_not_opened),
         cmocka_unit_test(sizes_and_bytes),
         cmocka_unit_test(every_allocation_may_fail),
