@@ -65,6 +65,7 @@ typedef struct plan {
     double shares[2];      /* random: train, valid */
     char name[SPEC_BYTES]; /* of the held-out family or device; "test" or "test_ood" with order */
     bool is_shared;        /* device: a graph may be in training and test */
+    bool has_valid;        /* order: records are published for validation */
     int64_t shots;
     bool *is_marked;   /* per graph: has a held-out record */
     bool *is_few_shot; /* per graph: chosen for few-shot training */
@@ -222,7 +223,7 @@ static ft_split_part device_part(const plan *p, const ft_record *r) {
 
 static ft_split_part order_part(const plan *p, const ft_record *r) {
     if (strcmp(r->part, p->name) == 0) return FT_PART_TEST;
-    if (strcmp(r->part, "train") == 0) return FT_PART_TRAIN;
+    if (strcmp(r->part, "train") == 0) return p->has_valid ? FT_PART_TRAIN : train_or_valid(p, r->graph);
     return strcmp(r->part, "valid") == 0 ? FT_PART_VALID : FT_PART_UNUSED;
 }
 
@@ -372,6 +373,7 @@ static ft_status assign_parts(plan *p, ft_split *split, ft_error *error) {
         FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
     const ft_record *records = ft_dataset_records(p->data);
     uint32_t count = ft_dataset_record_count(p->data);
+    for (uint32_t i = 0; i < count; i++) p->has_valid = p->has_valid || strcmp(records[i].part, "valid") == 0;
     for (uint32_t i = 0; i < count; i++) split->parts[i] = (uint8_t)part_of(p, &records[i]);
     if (!p->is_shared) FT_TRY(keep_graphs_whole(p, split->parts, error));
     fill_small_parts(p, split->parts);

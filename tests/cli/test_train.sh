@@ -16,8 +16,20 @@ unset COLUMNS NO_COLOR
 "$foretell" import cg cg -o data --quiet || exit 1
 mkdir logs && cp "$tree/tests/program/schedules.jsonl" logs/v100.jsonl && "$foretell" import ansor logs -o programs --quiet || exit 1
 
+# Made-up times of products and copies on two GPUs.
+awk 'BEGIN {
+    print "op,inputs,attributes,device,batch,setting,time_us"
+    split("v100-pcie-32gb t4", device, " ")
+    for (i = 1; i <= 40; i++)
+        for (d = 1; d <= 2; d++) {
+            printf "Gemm,Nx%d;%dx%d:weight,,%s,%d,torch=2.1.0,%g\n", 64 * i, 64 * i, 512, device[d], 8 * i, 20 + d * i * i / 30
+            printf "Relu,Nx%d,,%s,%d,torch=2.1.0,%g\n", 640 * i, device[d], 8 * i, 20 + d * i * i / 100
+        }
+}' >kernels.csv && "$foretell" import kernels kernels.csv -o kernels --quiet || exit 1
+
 data_of() { # family
     case $1 in
+    gpu-kernels) echo kernels ;;
     *-sequence | leaf-gbt | nest-gbt | task-median) echo programs ;;
     *) echo data ;;
     esac
@@ -35,6 +47,7 @@ exits_with() { # code, command...
 quick() { # family
     case $1 in
     kernel-sum*) echo --config steps=200 --config members=1 --config hidden=8 ;;
+    gpu-kernels) echo --config rounds=20 --config device_rounds=20 ;;
     torch-sum) echo --config steps=100 --config members=1 --config hidden=8 ;;
     digraph | perfsage | seernet*) echo --config steps=40 --config check=10 --config batch=8 --config hidden=8 ;;
     *-sequence) echo --config steps=40 --config check=10 --config batch=8 --config hidden=8 ;;

@@ -181,6 +181,25 @@ static void by_order(void **state) {
     ft_dataset_free(data);
 }
 
+/* A published set without a validation part has one of a tenth of its training graphs. */
+static void by_order_without_validation(void **state) {
+    (void)state;
+    builder *b = synth_begin("d");
+    for (uint32_t n = 0; n < 60; n++) {
+        synth_record record = {
+            .network = n, .family = "one", .device = "adreno-640", .part = n % 3 == 0 ? "test" : "train"};
+        record.time_us = 1;
+        synth_add(b, &record);
+    }
+    ft_dataset *data = synth_end(b, "d");
+    ft_split split = split_of(data, "order", 0);
+    assert_int_equal(split.counts[FT_PART_TEST], 20);
+    assert_in_range(split.counts[FT_PART_VALID], 1, 12);
+    assert_int_equal(split.counts[FT_PART_TRAIN] + split.counts[FT_PART_VALID], 40);
+    ft_split_free(&split);
+    ft_dataset_free(data);
+}
+
 /* Supporting records are in training in every split, but not on a held-out device. */
 static void support_is_never_tested(void **state) {
     (void)state;
@@ -525,6 +544,7 @@ int main(void) {
         IN_FOLDER(by_family),
         IN_FOLDER(by_device),
         IN_FOLDER(by_order),
+        IN_FOLDER(by_order_without_validation),
         IN_FOLDER(equal_graphs_stay_together),
         IN_FOLDER(support_is_never_tested),
         IN_FOLDER(by_fold),

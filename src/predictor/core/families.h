@@ -13,6 +13,7 @@
     X(kernel_sum)      /* kernel/: on runtimes with fusion rules */                                                    \
     X(kernel_sum_wide) /* kernel/: the same with a larger network */                                                   \
     X(torch_sum)       /* torch/: steps under PyTorch, also from data sheets */                                        \
+    X(gpu_kernels)     /* gpu/: kernels of GPUs, also from data sheets */                                             \
     X(ethos_u)         /* npu/: Arm Ethos-U, as its compiler schedules it */                                           \
     /* baselines that the other families are compared with */                                                          \
     X(kernel_nnls)     /* baseline/: non-negative unit costs of each type of kernel */                                 \
