@@ -44,6 +44,8 @@ static const char doc[] =
     "             measured values (docs/data.md)\n"
     "  timm       a folder of timm's results: benchmark.csv,\n"
     "             train_memory_a100.csv (each possibly .gz), graphs/\n"
+    "  trace      traces of PyTorch's profiler, .json or .json.gz: a file or a\n"
+    "             folder (docs/traces.md)\n"
     "\n"
     "Examples:\n"
     "  foretell import cg ../shared/data/cg -o cg\n"
@@ -72,7 +74,7 @@ const option_set cmd_import_options = {.rows = rows,
                                        .check = check,
                                        .doc = doc,
                                        .args_doc = "KIND SOURCE",
-                                       .first_argument = "ansor cg kernels npu perfseer table timm",
+                                       .first_argument = "ansor cg kernels npu perfseer table timm trace",
                                        .argument = parse_argument};
 
 /* --- Running ----------------------------------------------------------------------------------------------- */

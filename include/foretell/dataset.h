@@ -80,8 +80,8 @@ typedef struct ft_import_result {
     bool is_pool;      /* a "table" without metrics: models to choose from (sample.h), not measured */
 } ft_import_result;
 
-/* `kind`: "ansor", "cg", "kernels", "npu", "perfseer", "table", "timm". The folder appears when it is complete; an
- * existing folder is an error. */
+/* `kind`: "ansor", "cg", "kernels", "npu", "perfseer", "table", "timm", "trace". The folder appears when it is
+ * complete; an existing folder is an error. */
 FT_API ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
                            ft_import_result *result, ft_error *error);
 FT_API uint32_t ft_import_kind_count(void);

@@ -57,6 +57,7 @@
 #include "foretell/status.h"
 #include "foretell/struct.h"
 #include "foretell/target.h"
+#include "foretell/trace.h"
 #include "foretell/training.h"
 #include "foretell/tune.h"
 

@@ -12,7 +12,10 @@ void json_pull_init(json_pull *p, const char *text, size_t size) {
 }
 
 static bool fail(json_pull *p, const char *why) {
-    if (p->why == NULL) p->why = why;
+    if (p->why == NULL) {
+        p->why = why;
+        p->fault = p->at;
+    }
     p->at = p->end;
     return false;
 }

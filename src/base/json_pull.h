@@ -14,7 +14,8 @@ enum { JSON_PULL_DEPTH = 64 };
 
 typedef struct json_pull {
     const char *start, *at, *end;
-    const char *why; /* static; NULL while there is no error */
+    const char *why;   /* static; NULL while there is no error */
+    const char *fault; /* where the error is */
 } json_pull;
 
 typedef struct json_text {

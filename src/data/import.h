@@ -21,7 +21,7 @@ typedef struct importer {
 } importer;
 
 extern const importer ansor_importer, cg_importer, kernels_importer, npu_importer, perfseer_importer, table_importer,
-    timm_importer;
+    timm_importer, trace_importer;
 
 /* Reports a skipped item and the reason; an error when the import is strict. `why` is the same text for all items
  * skipped for one reason. */

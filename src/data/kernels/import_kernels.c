@@ -64,7 +64,10 @@ kernel_row kernel_row_new(void) {
                         .mode = FT_INFER,
                         .time_us = NAN,
                         .time_std_us = NAN,
-                        .power_w = NAN};
+                        .power_w = NAN,
+                        .occupancy_ratio = NAN,
+                        .kernel_time_us = NAN,
+                        .busy_ratio = NAN};
 }
 
 void kernel_inputs(kernel_row *row, const char *format, ...) {
@@ -98,7 +101,10 @@ void kernel_setting_add(kernel_row *row, const char *format, ...) {
 }
 
 static const char *where_of(const kernel_reader *r, char where[static MAX_CELL]) {
-    snprintf(where, MAX_CELL, "%.400s: line %llu", r->path, (unsigned long long)r->rows.line);
+    if (r->rows.line > 0)
+        snprintf(where, MAX_CELL, "%.400s: line %llu", r->path, (unsigned long long)r->rows.line);
+    else
+        snprintf(where, MAX_CELL, "%.400s", r->path);
     return where;
 }
 
@@ -160,10 +166,12 @@ static ft_status find_graph(kernel_reader *r, const kernel_row *row, uint32_t *i
     return map_set(&r->graphs, kept, *index) ? FT_OK : FT_NOMEM(r->job->error);
 }
 
-ft_status kernel_add(kernel_reader *r, const kernel_row *row) {
-    double values[KERNEL_METRICS] = {row->time_us, row->time_std_us, row->power_w};
+ft_status kernel_add_record(kernel_reader *r, const kernel_row *row, uint32_t graph) {
+    double values[KERNEL_ALL_METRICS] = {row->time_us,         row->time_std_us,    row->power_w,
+                                         row->occupancy_ratio, row->kernel_time_us, row->busy_ratio};
     char where[MAX_CELL], why[160];
-    ft_record record = {.name = row->name,
+    ft_record record = {.graph = graph,
+                        .name = row->name,
                         .family = row->family,
                         .setting = row->setting,
                         .part = row->part,
@@ -177,8 +185,12 @@ ft_status kernel_add(kernel_reader *r, const kernel_row *row) {
         snprintf(why, sizeof why, "unknown device '%.60s'", row->device);
         return kernel_skip(r, why);
     }
-    FT_TRY(find_graph(r, row, &record.graph));
+    if (graph == FT_NONE) FT_TRY(find_graph(r, row, &record.graph));
     return record.graph != FT_NONE ? import_record(r->job, r->builder, &record, where_of(r, where)) : FT_OK;
+}
+
+ft_status kernel_add(kernel_reader *r, const kernel_row *row) {
+    return kernel_add_record(r, row, FT_NONE);
 }
 
 /* --- Files ------------------------------------------------------------------------------------------------------- */
@@ -291,18 +303,30 @@ static ft_status run(kernel_reader *r) {
     return import_finish(r->job, r->builder);
 }
 
-static ft_status import_kernels(import_job *job) {
+kernel_reader *kernel_reader_new(import_job *job) {
     kernel_reader *r = calloc(1, sizeof *r);
-    if (r == NULL) return FT_NOMEM(job->error);
+    if (r == NULL) return NULL;
     r->job = job;
+    r->path = job->source;
     arena_init(&r->memory, UINT64_MAX);
     map_init(&r->graphs, &r->memory);
     map_init(&r->devices, &r->memory);
-    ft_status status = run(r);
+    return r;
+}
+
+void kernel_reader_free(kernel_reader *r) {
+    if (r == NULL) return;
     builder_free(r->builder);
     free(r->device_names);
     arena_free(&r->memory);
     free(r);
+}
+
+static ft_status import_kernels(import_job *job) {
+    kernel_reader *r = kernel_reader_new(job);
+    if (r == NULL) return FT_NOMEM(job->error);
+    ft_status status = run(r);
+    kernel_reader_free(r);
     return status;
 }
 

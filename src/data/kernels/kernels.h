@@ -1,7 +1,8 @@
 /* kernels.h - import of measured kernels and operators in the layouts of published sets.
  *
  * import_kernels.c walks the files, finds the layout of each by the columns of its header, and stores rows; a layout is
- * a function in kernels_*.c that says which operator a row is, as text (operator_text.h). */
+ * a function in kernels_*.c that says which operator a row is, as text (operator_text.h). import_trace.c makes such
+ * rows of the operators of a recorded trace. */
 #ifndef DATA_KERNELS_H
 #define DATA_KERNELS_H
 
@@ -10,7 +11,7 @@
 #include "data/kernels/operator_text.h"
 #include "data/records.h"
 
-enum { KERNEL_MAX_COLUMNS = 128, KERNEL_METRICS = 3 };
+enum { KERNEL_MAX_COLUMNS = 128, KERNEL_METRICS = 3, KERNEL_ALL_METRICS = 6 };
 
 /* A measurement of an operator, before it becomes a graph and a record. */
 typedef struct kernel_row {
@@ -22,6 +23,9 @@ typedef struct kernel_row {
     ft_dtype dtype;
     ft_mode mode;
     double time_us, time_std_us, power_w; /* NaN: not measured */
+    /* Of traces: occupancy of the kernels; of a step, the sum of its kernels and the share in which the device is busy.
+     */
+    double occupancy_ratio, kernel_time_us, busy_ratio;
 } kernel_row;
 
 typedef struct kernel_reader {
@@ -34,7 +38,7 @@ typedef struct kernel_reader {
     uint32_t device_count, device_capacity;
     const char *path; /* of the file, and for layouts that depend on it: */
     char stem[256];   /* file name without .csv and .gz */
-    csv rows;
+    csv rows;         /* line 0: not a table */
     uint32_t column_count;
     char columns[KERNEL_MAX_COLUMNS][64]; /* names in the header */
     csv_field cells[KERNEL_MAX_COLUMNS];
@@ -59,6 +63,9 @@ bool kernel_size(const kernel_reader *r, const char *column, int64_t *size);
 /* A number above zero; NaN for any other text. */
 double kernel_number(const kernel_reader *r, const char *column);
 
+/* A reader without files; free with kernel_reader_free. */
+kernel_reader *kernel_reader_new(import_job *job);
+void kernel_reader_free(kernel_reader *r);
 /* A row with defaults: batch 1, float32, inference, nothing measured. */
 kernel_row kernel_row_new(void);
 /* Write inputs and attributes; a text that is too long is cut, and then refused as an operator. */
@@ -69,6 +76,8 @@ void kernel_setting(kernel_row *row, const char *format, ...) FT_PRINTF(2, 3);
 void kernel_setting_add(kernel_row *row, const char *format, ...) FT_PRINTF(2, 3);
 /* Stores a row; one of an unknown device or an operator that cannot be used is skipped. */
 ft_status kernel_add(kernel_reader *r, const kernel_row *row);
+/* The same for a graph that is in the data set already. */
+ft_status kernel_add_record(kernel_reader *r, const kernel_row *row, uint32_t graph);
 /* Skips the current row. */
 ft_status kernel_skip(kernel_reader *r, const char *why);
 

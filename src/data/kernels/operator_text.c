@@ -42,6 +42,7 @@ typedef struct operator_maker {
     ft_graph *graph;
     uint32_t inputs[OPERATOR_MAX_INPUTS];
     uint32_t input_count;
+    uint32_t prefix; /* of names: the number of the operator; 0: there is one */
     ft_error *error;
 } operator_maker;
 
@@ -79,12 +80,15 @@ static ft_status read_input_words(operator_maker *m, piece rest, ft_tensor *spec
 }
 
 static ft_status add_input(operator_maker *m, piece text) {
-    char name[16];
+    char name[32];
     uint32_t index = FT_NONE;
     if (m->input_count == OPERATOR_MAX_INPUTS)
         return ft_fail(m->error, FT_ERR_LIMIT, "more than %d inputs", OPERATOR_MAX_INPUTS);
     if (text.length > 0) {
-        snprintf(name, sizeof name, "input%u", m->input_count);
+        if (m->prefix == 0)
+            snprintf(name, sizeof name, "input%u", m->input_count);
+        else
+            snprintf(name, sizeof name, "op%u.input%u", m->prefix, m->input_count);
         ft_tensor spec = {.name = name, .dtype = FT_FLOAT32, .role = FT_INPUT};
         piece rest = text, shape = next_piece(&rest, ':');
         FT_TRY(read_dims(m, shape, &spec));
@@ -147,46 +151,66 @@ static ft_status read_attributes(operator_maker *m, const char *text, ft_op *op)
 
 /* --- Graph ------------------------------------------------------------------------------------------------------- */
 
-static ft_status fill_graph(operator_maker *m, const operator_text *text) {
+static ft_status add_operator(operator_maker *m, const operator_text *text) {
+    char name[32];
     ft_op op = {.name = "", .type = text->op, .inputs = m->inputs, .output_count = 1};
     ft_tensor result = {.name = "result", .rank = -1};
-    uint32_t output;
+    uint32_t output, inputs_before = m->graph->inputs.count;
     if (opdef_find(FT_FORMAT_ONNX, text->op) == NULL)
         return ft_fail(m->error, FT_ERR_USAGE, "unknown operator '%.60s'; expected a name of ONNX, like Conv or MatMul",
                        text->op);
+    m->input_count = 0;
     for (piece rest = {text->inputs, strlen(text->inputs)}; rest.text != NULL;)
         FT_TRY(add_input(m, next_piece(&rest, ';')));
-    if (m->graph->inputs.count == 0)
+    if (m->graph->inputs.count == inputs_before)
         return ft_fail(m->error, FT_ERR_USAGE, "operator %.60s has no input that is computed", text->op);
     FT_TRY(read_attributes(m, text->attributes, &op));
+    if (m->prefix > 0) {
+        snprintf(name, sizeof name, "op%u.result", m->prefix);
+        result.name = name;
+    }
     FT_TRY(graph_add_tensor(m->graph, &result, &output, m->error));
     op.input_count = m->input_count;
     op.outputs = &output;
     FT_TRY(graph_add_op(m->graph, &op, m->error));
-    FT_TRY(graph_add_output(m->graph, output, m->error));
-    return graph_finish(m->graph, m->error);
+    return graph_add_output(m->graph, output, m->error);
 }
 
 /* Refuses graphs that cannot be bound, or whose result has no shape: their costs would be unknown. */
 static ft_status check_result(const ft_graph *graph, ft_error *error) {
     ft_graph *bound;
     FT_TRY(ft_graph_bind(graph, NULL, &bound, error));
-    const ft_op *op = &bound->ops[0];
-    bool is_known = shape_is_known(&bound->tensors[op->outputs[0]]);
+    uint32_t unknown = FT_NONE;
+    for (uint32_t i = 0; i < bound->op_count && unknown == FT_NONE; i++)
+        if (!shape_is_known(&bound->tensors[bound->ops[i].outputs[0]])) unknown = i;
     ft_graph_free(bound);
-    if (is_known) return FT_OK;
+    if (unknown == FT_NONE) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "operator %.60s: these inputs and attributes do not determine its result",
-                   graph->ops[0].type);
+                   graph->ops[unknown].type);
 }
 
-ft_status operator_text_graph(const operator_text *text, ft_graph **graph, ft_error *error) {
+static ft_status make_graph(const operator_text *texts, uint32_t count, ft_graph **graph, ft_error *error) {
     operator_maker m = {.error = error};
-    FT_TRY(graph_new(FT_FORMAT_ONNX, FT_NCHW, text->op, &m.graph, error));
-    ft_status status = fill_graph(&m, text);
+    FT_TRY(graph_new(FT_FORMAT_ONNX, FT_NCHW, count == 1 ? texts[0].op : "step", &m.graph, error));
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; status == FT_OK && i < count; i++) {
+        m.prefix = count == 1 ? 0 : i + 1;
+        status = add_operator(&m, &texts[i]);
+    }
+    if (status == FT_OK) status = graph_finish(m.graph, error);
     if (status == FT_OK) status = check_result(m.graph, error);
     if (status == FT_OK)
         *graph = m.graph;
     else
         ft_graph_free(m.graph);
     return status;
+}
+
+ft_status operator_text_graph(const operator_text *text, ft_graph **graph, ft_error *error) {
+    return make_graph(text, 1, graph, error);
+}
+
+ft_status operator_texts_graph(const operator_text *texts, uint32_t count, ft_graph **graph, ft_error *error) {
+    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "no operators");
+    return make_graph(texts, count, graph, error);
 }

@@ -17,4 +17,8 @@ enum { OPERATOR_MAX_INPUTS = 32, OPERATOR_MAX_ATTRIBUTES = 32 };
 /* Makes a graph of one operator, whose result has a known shape once the graph is bound. */
 ft_status operator_text_graph(const operator_text *text, ft_graph **graph, ft_error *error);
 
+/* A graph of several operators in the order in which they ran, each with inputs of its own: their work without the
+ * connections between them. */
+ft_status operator_texts_graph(const operator_text *texts, uint32_t count, ft_graph **graph, ft_error *error);
+
 #endif
