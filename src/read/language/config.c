@@ -71,6 +71,7 @@ static ft_status read_model(config *c) {
     read_dtype(c);
     c->model->is_tied = read_tie(c);
     config_read_layers(c);
+    config_read_quantisation(c);
     return c->status == FT_OK ? language_check(c->model, c->error) : c->status;
 }
 
@@ -87,15 +88,21 @@ static void model_name(const char *path, char name[NAME_SIZE]) {
     }
 }
 
-static ft_status read_file(const uint8_t *bytes, size_t size, const char *path, arena *memory, ft_graph **graph,
-                           ft_error *error) {
+static ft_status read_file(const uint8_t *bytes, size_t size, const read_origin *origin, arena *memory,
+                           ft_graph **graph, ft_error *error) {
+    const char *path = origin->path;
     char name[NAME_SIZE];
     json_t *root = NULL;
     model_name(path, name);
     language_model model = {.name = name};
     FT_TRY(json_scan_check(bytes, size, error));
     FT_TRY(json_parse(bytes, size, &root, error));
-    config c = {.root = root, .text = find_text(root), .model = &model, .memory = memory, .error = error};
+    config c = {.root = root,
+                .text = find_text(root),
+                .model = &model,
+                .memory = memory,
+                .error = error,
+                .path = origin->is_on_disk ? path : NULL};
     ft_status status = read_model(&c);
     json_decref(root);
     return status == FT_OK ? language_graph_make(&model, FT_FORMAT_HUGGINGFACE, graph, error) : status;
@@ -105,7 +112,7 @@ static ft_status read_config(const uint8_t *bytes, size_t size, const read_origi
                              ft_error *error) {
     arena memory;
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
-    ft_status status = read_file(bytes, size, origin->path, &memory, graph, error);
+    ft_status status = read_file(bytes, size, origin, &memory, graph, error);
     arena_free(&memory);
     return status != FT_OK ? ft_fail_prefix(error, status, "%s", origin->path) : FT_OK;
 }

@@ -5,6 +5,7 @@
  *   config_layers.c  from fields to layers: heads, windows, experts, latent attention
  *   config_odd.c     types whose layers need more than a row of architecture.c
  *   config_encoder.c types with an encoder
+ *   config_quant.c   how weights are packed
  *
  * The first failure is kept in `status`; reading goes on with fallbacks, and the caller checks once. */
 #ifndef READ_LANGUAGE_CONFIG_H
@@ -17,6 +18,7 @@
 typedef struct config {
     const json_t *root; /* of the file */
     const json_t *text; /* the language model in it: the file itself, or its "text_config" */
+    const char *path;   /* of the file, for others beside it; NULL: it is not on disk */
     const architecture *arch;
     language_model *model;
     arena *memory;
@@ -69,6 +71,8 @@ void config_note(config *c, const char *format, ...) __attribute__((format(print
 void config_read_layers(config *c);
 /* Attention and a dense MLP in each of `count` layers. */
 void config_make_layers(config *c, int64_t count, const char *key);
+/* Formats of the weights of layers that are read. */
+void config_read_quantisation(config *c);
 /* Layers that have no experts yet become dense MLPs of this width. */
 void config_set_inner(config *c, int64_t inner);
 

@@ -174,7 +174,7 @@ uint32_t language_cross_attention(language_builder *b, const language_layer *lay
     bool has_key_bias = m->has_kv_bias && !m->has_no_key_bias;
     language_linear key = {"cross_attn/k_proj", m->encoder->hidden, width, MODULE_ATTENTION, has_key_bias};
     language_linear value = {"cross_attn/v_proj", m->encoder->hidden, values, MODULE_ATTENTION, m->has_kv_bias};
-    language_linear out = {"cross_attn/o_proj", values, m->hidden, MODULE_ATTENTION, m->has_output_bias};
+    language_linear out = {"cross_attn/o_proj", values, m->hidden, MODULE_ATTENTION_OUTPUT, m->has_output_bias};
     uint32_t inputs[3] = {project(b, "cross_attn/q_proj", x, width, m->has_query_bias), FT_NONE, FT_NONE};
     inputs[1] = encoded_part(b, "key", &key, layer->heads);
     inputs[2] = encoded_part(b, "value", &value, layer->heads);
@@ -195,7 +195,7 @@ uint32_t language_attention(language_builder *b, const language_layer *layer, ui
         uint32_t gate = language_op(b, "Sigmoid", "attn/gate", &p.gate, 1);
         y = language_binary(b, "Mul", "attn/gate", y, gate);
     }
-    language_linear out = {"attn/o_proj", layer->heads * layer->value_size, m->hidden, MODULE_ATTENTION,
+    language_linear out = {"attn/o_proj", layer->heads * layer->value_size, m->hidden, MODULE_ATTENTION_OUTPUT,
                            m->has_output_bias};
     return language_product(b, &out, y);
 }

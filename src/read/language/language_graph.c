@@ -160,6 +160,7 @@ static void add_all_meta(language_builder *b) {
     add_meta(b, "model_type", m->type);
     add_meta(b, "producer", m->producer);
     add_meta(b, "quantisation", m->quantisation);
+    if (m->kv_dtype != FT_DTYPE_UNKNOWN) add_meta(b, "cache_dtype", ft_dtype_name(m->kv_dtype));
     format_text(number, sizeof number, "%lld", (long long)m->positions);
     if (m->positions > 0) add_meta(b, "max_positions", number);
     for (uint32_t i = 0; i < m->note_count; i++) {

@@ -81,5 +81,6 @@ uint32_t language_latent_attention(language_builder *b, const language_layer *la
         uint32_t gate = project(b, "attn/g_proj", x, m->hidden, values, false);
         y = language_binary(b, "Mul", "attn/gate", y, language_op(b, "Sigmoid", "attn/gate", &gate, 1));
     }
-    return project(b, "attn/o_proj", y, values, m->hidden, m->has_output_bias);
+    return language_product(
+        b, &(language_linear){"attn/o_proj", values, m->hidden, MODULE_ATTENTION_OUTPUT, m->has_output_bias}, y);
 }

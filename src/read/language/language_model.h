@@ -151,7 +151,8 @@ typedef struct language_heads {
 /* Parts of a model whose weights have a type of their own. Norms, biases and small vectors have that of activations. */
 typedef enum language_module {
     MODULE_EMBEDDING,
-    MODULE_ATTENTION, /* projections of any mixer */
+    MODULE_ATTENTION,        /* projections of any mixer, but for the last */
+    MODULE_ATTENTION_OUTPUT, /* the last */
     MODULE_MLP,
     MODULE_EXPERTS,
     MODULE_SHARED_EXPERTS,

@@ -139,7 +139,8 @@ static uint32_t delta_rule(language_builder *b, uint32_t x) {
     uint32_t y =
         recur(b, inputs, "gated_delta", s->key_heads, s->value_heads, (const int64_t[]){s->key_size, s->value_size});
     y = gated_norm(b, y, p.gate, s->value_heads, s->value_size);
-    return project(b, "mixer/out_proj", y, values, m->hidden, false);
+    return language_product(b, &(language_linear){"mixer/out_proj", values, m->hidden, MODULE_ATTENTION_OUTPUT, false},
+                            y);
 }
 
 /* --- Linear attention -------------------------------------------------------------------------------------------- */
@@ -156,7 +157,8 @@ static uint32_t linear(language_builder *b, uint32_t x) {
     y = language_rms_norm(b, "mixer/norm", y, width);
     uint32_t gate = project(b, "mixer/output_gate", x, m->hidden, width, false);
     y = language_binary(b, "Mul", "mixer/gate", y, language_op(b, "Sigmoid", "mixer/gate", &gate, 1));
-    return project(b, "mixer/out_proj", y, width, m->hidden, false);
+    return language_product(b, &(language_linear){"mixer/out_proj", width, m->hidden, MODULE_ATTENTION_OUTPUT, false},
+                            y);
 }
 
 /* --- Mamba ------------------------------------------------------------------------------------------------------- */
@@ -188,7 +190,8 @@ static uint32_t mamba(language_builder *b, uint32_t x) {
     y = language_binary(b, "Add", "mixer/skip", y,
                         language_binary(b, "Mul", "mixer/skip", u, parameter(b, "D", inner, 0)));
     y = language_binary(b, "Mul", "mixer/gate", y, silu(b, "mixer/gate", in.tensors[1]));
-    return project(b, "mixer/out_proj", y, inner, m->hidden, s->has_bias);
+    return language_product(
+        b, &(language_linear){"mixer/out_proj", inner, m->hidden, MODULE_ATTENTION_OUTPUT, s->has_bias}, y);
 }
 
 static uint32_t mamba2(language_builder *b, uint32_t x) {
@@ -209,7 +212,8 @@ static uint32_t mamba2(language_builder *b, uint32_t x) {
     y = language_binary(b, "Add", "mixer/skip", y, language_reshape(b, "mixer/skip_out", skip, together, 3));
     y = language_binary(b, "Mul", "mixer/gate", y, silu(b, "mixer/gate", in.tensors[0]));
     if (s->has_gated_norm) y = language_rms_norm(b, "mixer/norm", y, inner);
-    return project(b, "mixer/out_proj", y, inner, m->hidden, s->has_bias);
+    return language_product(
+        b, &(language_linear){"mixer/out_proj", inner, m->hidden, MODULE_ATTENTION_OUTPUT, s->has_bias}, y);
 }
 
 /* --- Gated convolutions ------------------------------------------------------------------------------------------ */
@@ -222,7 +226,8 @@ static uint32_t short_conv(language_builder *b, uint32_t x) {
     language_split(b, "mixer/in_proj", all, (const int64_t[]){h, h, h}, &parts);
     uint32_t y = language_binary(b, "Mul", "mixer/gate_in", parts.tensors[0], parts.tensors[2]);
     y = language_binary(b, "Mul", "mixer/gate_out", parts.tensors[1], convolve(b, y, h));
-    return project(b, "mixer/out_proj", y, h, h, m->state.has_bias);
+    return language_product(b, &(language_linear){"mixer/out_proj", h, h, MODULE_ATTENTION_OUTPUT, m->state.has_bias},
+                            y);
 }
 
 uint32_t language_recurrence(language_builder *b, const language_layer *layer, uint32_t x) {
