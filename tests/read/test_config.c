@@ -160,6 +160,20 @@ static void test_latent(void **state) {
     assert_int_equal(language_of(indexed, NULL).index_bytes_per_token, LAYERS * INDEX * 2);
 }
 
+/* Each layer adds an embedding of its own: a table, a projection, and in each layer a gate, a projection and a norm. */
+static void test_layer_embedding(void **state) {
+    (void)state;
+    enum { WIDTH = 8, ROWS = 50 };
+    enum {
+        NORMS = LAYERS * (2 * HIDDEN + 2 * HEAD), /* two more a layer, and those of queries and keys */
+        ADDED = LAYERS * WIDTH * (ROWS + HIDDEN) + WIDTH + LAYERS * (2 * HIDDEN * WIDTH + HIDDEN),
+        ALL = PLAIN - TABLE + NORMS + ADDED
+    };
+    check("{\"model_type\": \"gemma4_text\", " COMMON ", \"head_dim\": 16, \"global_head_dim\": 16, "
+          "\"hidden_size_per_layer_input\": 8, \"vocab_size_per_layer_input\": 50}",
+          ALL, ALL, CACHE);
+}
+
 /* A type that is not known is read by its fields, and says so. */
 static void test_unknown_type(void **state) {
     char note[256];
@@ -234,10 +248,11 @@ static void test_published(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_llama),     cmocka_unit_test(test_head_dim),       cmocka_unit_test(test_qwen),
-        cmocka_unit_test(test_experts),   cmocka_unit_test(test_shared_experts), cmocka_unit_test(test_llama4),
-        cmocka_unit_test(test_windows),   cmocka_unit_test(test_unknown_type),   cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_published), cmocka_unit_test(test_defaults),       cmocka_unit_test(test_latent),
+        cmocka_unit_test(test_llama),     cmocka_unit_test(test_head_dim),        cmocka_unit_test(test_qwen),
+        cmocka_unit_test(test_experts),   cmocka_unit_test(test_shared_experts),  cmocka_unit_test(test_llama4),
+        cmocka_unit_test(test_windows),   cmocka_unit_test(test_unknown_type),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_published), cmocka_unit_test(test_layer_embedding), cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_latent),
     };
     return cmocka_run_group_tests_name("read/config", tests, NULL, NULL);
 }

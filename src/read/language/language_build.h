@@ -31,6 +31,7 @@ typedef struct language_builder {
     uint32_t encoded;                      /* result of the encoder: this many tokens */
     int64_t encoded_tokens;
     uint32_t position_bias;            /* of the scores of all layers of a stack */
+    uint32_t layer_inputs;             /* embedding of each layer: [batch, sequence, layers, width] */
     ft_attr attrs[LANGUAGE_MAX_ATTRS]; /* of the next operator */
     uint32_t attr_count;
     uint32_t shared_keys[2], shared_values[2]; /* that layers without a cache read: of full, of windowed attention */

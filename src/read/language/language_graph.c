@@ -35,6 +35,22 @@ static uint32_t add_parallel(language_builder *b, const language_layer *layer, u
     return language_binary(b, "Add", "residual", x, y);
 }
 
+/* What the embedding of this layer adds, through a gate (Gemma 4). */
+static uint32_t add_layer_embedding(language_builder *b, uint32_t x) {
+    const language_model *m = b->model;
+    static const char path[] = "per_layer_input";
+    if (m->layer_embedding == 0) return x;
+    language_linear gate = {"per_layer_input_gate", m->hidden, m->layer_embedding, MODULE_MLP, false};
+    language_linear out = {"per_layer_projection", m->layer_embedding, m->hidden, MODULE_MLP, false};
+    uint32_t y = language_activate(b, path, language_product(b, &gate, x));
+    const int64_t row[] = {b->layer}, flat[3] = {0, 0, m->layer_embedding};
+    uint32_t index = language_ints(b, path, row, 1);
+    language_int(b, "axis", 2);
+    uint32_t z = language_reshape(b, path, language_binary(b, "Gather", path, b->layer_inputs, index), flat, 3);
+    y = language_product(b, &out, language_binary(b, "Mul", path, y, z));
+    return language_binary(b, "Add", path, x, language_norm_of(b, "post_per_layer_input_norm", y, m->hidden));
+}
+
 static uint32_t add_layer(language_builder *b, const language_layer *layer, uint32_t x) {
     static const char *const mixer_paths[2] = {"input_layernorm", "post_attention_layernorm"};
     static const char *const cross_paths[2] = {"cross_layernorm", "post_cross_layernorm"};
@@ -43,7 +59,7 @@ static uint32_t add_layer(language_builder *b, const language_layer *layer, uint
     if (layer->mixer != MIXER_NONE) x = add_sublayer(b, layer, mix, mixer_paths, x);
     if (b->model->encoder != NULL) x = add_sublayer(b, layer, language_cross_attention, cross_paths, x);
     if (layer->mlp != MLP_NONE) x = add_sublayer(b, layer, language_mlp_of, mlp_paths, x);
-    return x;
+    return add_layer_embedding(b, x);
 }
 
 uint32_t language_layers(language_builder *b, uint32_t x) {
@@ -101,6 +117,21 @@ static uint32_t look_up(language_builder *b, uint32_t words, int64_t width) {
     return language_op(b, "GatherBlockQuantized", path, (const uint32_t[]){b->table, words, scales}, 3);
 }
 
+/* The embedding of each layer: rows of a table of its own, plus a projection of the first embedding. */
+static void embed_layers(language_builder *b, uint32_t words, uint32_t x) {
+    static const char path[] = "embed_tokens_per_layer";
+    const language_model *m = b->model;
+    int64_t width = m->layer_embedding, all = (int64_t)m->layer_count * width;
+    const int64_t apart[4] = {0, 0, m->layer_count, width};
+    if (width == 0) return;
+    language_linear l = {"per_layer_model_projection", m->hidden, all, MODULE_EMBEDDING, false};
+    uint32_t table = language_weight(b, path, "weight", m->dtype, (const int64_t[3]){m->layer_words, all});
+    uint32_t rows = language_reshape(b, path, language_binary(b, "Gather", path, table, words), apart, 4);
+    uint32_t y = language_reshape(b, "per_layer_projection", language_product(b, &l, x), apart, 4);
+    y = language_norm_of(b, "per_layer_projection_norm", y, width);
+    b->layer_inputs = language_binary(b, "Add", path, rows, y);
+}
+
 uint32_t language_embed(language_builder *b, const char *input) {
     const language_model *m = b->model;
     uint32_t words = language_input(b, input, FT_INT64, (const int64_t[]){b->batch, b->sequence}, 2);
@@ -110,6 +141,7 @@ uint32_t language_embed(language_builder *b, const char *input) {
         language_linear l = {"project_in", width, m->hidden, MODULE_EMBEDDING, false};
         x = language_product(b, &l, x);
     }
+    embed_layers(b, words, x);
     x = add_types(b, add_positions(b, x));
     return m->has_embedding_norm ? language_norm_of(b, "embed_layernorm", x, m->hidden) : x;
 }

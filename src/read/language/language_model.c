@@ -121,6 +121,9 @@ ft_status language_check(const language_model *m, ft_error *error) {
         {"the number of positions", m->position == POSITION_LEARNED ? m->position_rows : 1},
     };
     FT_TRY(CHECK_SIZES(sizes, error));
+    if (m->layer_embedding > LANGUAGE_MAX_SIZE / (int64_t)LANGUAGE_MAX_LAYERS)
+        return ft_fail(error, FT_ERR_LIMIT, "the embedding of layers is %lld wide, which is absurdly large",
+                       (long long)m->layer_embedding);
     FT_TRY(check_signal(m, error));
     if (m->layer_count > LANGUAGE_MAX_LAYERS)
         return ft_fail(error, FT_ERR_LIMIT, "%u layers; at most %d are supported", m->layer_count, LANGUAGE_MAX_LAYERS);
