@@ -202,9 +202,9 @@ static void test_damage(void **state) {
                   FT_ERR_DAMAGED, "\"hidden_size\" does not divide by \"num_attention_heads\"");
     check_failure("{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1, "
                   "\"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"intermediate_size\": 8}",
-                  FT_ERR_DAMAGED, "4 attention heads do not divide by 3 key and value heads");
+                  FT_ERR_DAMAGED, "\"num_attention_heads\" 4 does not divide by \"num_key_value_heads\" 3");
     check_failure("{\"model_type\": \"mixtral\", " COMMON ", \"num_local_experts\": 2, \"num_experts_per_tok\": 3}",
-                  FT_ERR_DAMAGED, "a token is sent to 3 experts of 2");
+                  FT_ERR_DAMAGED, "\"num_experts_per_tok\" 3 is more than the 2 experts");
 }
 
 /* --- Real files -------------------------------------------------------------------------------------------------- */

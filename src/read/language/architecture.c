@@ -248,3 +248,27 @@ const architecture *architecture_of(const char *type) {
         if (architecture_names(&decoders[k], lower)) return &decoders[k];
     return architecture_encoder_of(lower);
 }
+
+/* Whether the first word of a list is the class up to its ending, capitals and underscores apart; its length. */
+static size_t class_length(const char *word, const char *name) {
+    size_t i = 0;
+    for (; word[i] != '\0' && word[i] != ' '; i++) {
+        if (word[i] == '_' || word[i] == '-') continue;
+        char c = *name++;
+        if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != word[i]) return 0;
+    }
+    bool is_whole = strncmp(name, "For", 3) == 0 || strncmp(name, "LMHead", 6) == 0 || strncmp(name, "Model", 5) == 0;
+    return is_whole ? i : 0;
+}
+
+const char *architecture_type_of_class(const char *name) {
+    for (size_t k = 0; k < sizeof decoders / sizeof decoders[0]; k++) {
+        const char *word = decoders[k].types;
+        while (*word != '\0') {
+            if (class_length(word, name) > 0) return word;
+            word += strcspn(word, " ");
+            word += strspn(word, " ");
+        }
+    }
+    return NULL;
+}

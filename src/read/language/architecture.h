@@ -65,6 +65,9 @@ typedef struct architecture {
 const architecture *architecture_of(const char *type);
 /* The part of it that architecture_encoder.c has. `lower` is in small letters. */
 const architecture *architecture_encoder_of(const char *lower);
+/* The type of a class of the transformers library, "Qwen2MoeForCausalLM"; NULL: not known. What is returned begins with
+ * the type, behind which others may follow. */
+const char *architecture_type_of_class(const char *name);
 bool architecture_names(const architecture *a, const char *lower); /* whether the row is for this type */
 extern const architecture architecture_llama;                      /* of types that are not known */
 

@@ -42,19 +42,37 @@ static void read_dtype(config *c) {
 
 /* --- The file ---------------------------------------------------------------------------------------------------- */
 
-/* Models of several modalities have their language model in an object of its own. */
-static const json_t *find_text(const json_t *root) {
-    static const char *const keys[] = {"text_config", "llm_config", "language_config"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const json_t *inner = json_object_get(root, keys[i]);
-        if (json_is_object(inner)) return inner;
+/* Models of several modalities have their language model in an object of its own, which may be in another. */
+static const json_t *find_text(config *c) {
+    enum { MAX_NESTING = 4 };
+    static const char *const keys[] = {"text_config",    "llm_config", "language_config", "thinker_config",
+                                       "language_model", "lm_config",  "decoder"};
+    const json_t *found = c->root;
+    for (int depth = 0; depth < MAX_NESTING; depth++) {
+        const json_t *inner = NULL;
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0] && inner == NULL; i++) {
+            inner = json_object_get(found, keys[i]);
+            if (i == 0 && inner != NULL && !json_is_null(inner) && !json_is_object(inner))
+                config_fail(c, FT_ERR_DAMAGED, keys[i], "is not an object");
+            if (!json_is_object(inner)) inner = NULL;
+        }
+        if (inner == NULL) break;
+        found = inner;
     }
-    return root;
+    return found;
+}
+
+/* The type of a file that names the class of the model alone: "LlamaForCausalLM". */
+static const char *type_of_class(const config *c) {
+    const char *name = json_string_value(json_array_get(json_object_get(c->root, "architectures"), 0));
+    const char *type = name != NULL ? architecture_type_of_class(name) : NULL;
+    return type != NULL ? arena_string(c->memory, type, strcspn(type, " ")) : NULL;
 }
 
 static const char *model_type(config *c) {
     const char *type = config_text(c, "model_type", NULL);
     if (type == NULL) type = json_string_value(json_object_get(c->root, "model_type"));
+    if (type == NULL) type = type_of_class(c);
     return type != NULL ? type : "";
 }
 
@@ -72,7 +90,11 @@ static ft_status read_model(config *c) {
     c->model->is_tied = read_tie(c);
     config_read_layers(c);
     config_read_quantisation(c);
-    return c->status == FT_OK ? language_check(c->model, c->error) : c->status;
+    if (c->status == FT_OK) c->status = language_check(c->model, c->error);
+    if (c->status != FT_OK && c->arch == &architecture_llama)
+        return ft_fail_prefix(c->error, c->status, "model type \"%.60s\" is not known; read as one of Llama's kind",
+                              type);
+    return c->status;
 }
 
 /* The name of the folder for a config.json in it, else of the file. */
@@ -98,12 +120,13 @@ static ft_status read_file(const uint8_t *bytes, size_t size, const read_origin 
     FT_TRY(json_scan_check(bytes, size, error));
     FT_TRY(json_parse(bytes, size, &root, error));
     config c = {.root = root,
-                .text = find_text(root),
+                .text = root,
                 .model = &model,
                 .memory = memory,
                 .error = error,
                 .path = origin->is_on_disk ? path : NULL};
-    ft_status status = read_model(&c);
+    c.text = find_text(&c);
+    ft_status status = c.status == FT_OK ? read_model(&c) : c.status;
     json_decref(root);
     return status == FT_OK ? language_graph_make(&model, FT_FORMAT_HUGGINGFACE, graph, error) : status;
 }

@@ -53,6 +53,8 @@ const char *config_text(config *c, const char *keys, const char *fallback); /* l
 const json_t *config_value(const config *c, const char *keys, const char **key); /* NULL: not there */
 /* A list; NULL: not there. */
 const json_t *config_list(config *c, const char *keys);
+/* One with an item for each layer: fewer are a failure. */
+const json_t *config_layer_list(config *c, const char *keys);
 int64_t config_list_int(config *c, const char *key, const json_t *list, size_t index, int64_t fallback);
 bool config_list_has(const json_t *list, int64_t value);
 /* Whether an item of a list of texts is the word. */

@@ -133,6 +133,15 @@ const json_t *config_list(config *c, const char *keys) {
     return value;
 }
 
+const json_t *config_layer_list(config *c, const char *keys) {
+    const char *key;
+    const json_t *list = config_list(c, keys);
+    config_value(c, keys, &key);
+    if (list == NULL || json_array_size(list) >= c->model->layer_count) return list;
+    config_fail(c, FT_ERR_DAMAGED, key, "is a list with fewer items than layers");
+    return NULL;
+}
+
 int64_t config_list_int(config *c, const char *key, const json_t *list, size_t index, int64_t fallback) {
     int64_t number = fallback;
     const json_t *value = json_array_get(list, index);

@@ -120,7 +120,7 @@ static bool is_windowed(config *c, uint32_t layer) {
 }
 
 static void read_windows(config *c) {
-    const json_t *types = config_list(c, "layer_types");
+    const json_t *types = config_layer_list(c, "layer_types");
     const char *key;
     const json_t *pattern = config_value(c, "sliding_window_pattern", &key); /* of EXAONE: "LLLG" */
     const char *letters = json_string_value(pattern);
@@ -155,7 +155,7 @@ static bool is_in_text(const char *text, uint32_t layer) {
 }
 
 static bool has_experts(config *c, uint32_t layer) {
-    const json_t *dense = config_list(c, "mlp_only_layers"), *kinds = config_list(c, "mlp_layer_types");
+    const json_t *dense = config_list(c, "mlp_only_layers"), *kinds = config_layer_list(c, "mlp_layer_types");
     const json_t *sparse = config_list(c, "moe_layers");
     const char *texts = config_text(c, "moe_layers_enum", NULL);
     int64_t first = config_int(

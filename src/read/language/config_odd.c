@@ -20,7 +20,7 @@ void odd_llama4(config *c) {
 
 /* Windowed layers have heads and sinks of their own. */
 void odd_mimo(config *c) {
-    const json_t *pattern = config_list(c, "hybrid_layer_pattern");
+    const json_t *pattern = config_layer_list(c, "hybrid_layer_pattern");
     int64_t window = config_int(c, KEY_WINDOW, 0);
     bool full_sinks = config_bool(c, "add_full_attention_sink_bias", false);
     bool window_sinks = config_bool(c, "add_swa_attention_sink_bias", false);

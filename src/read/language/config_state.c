@@ -11,7 +11,7 @@
 /* Qwen3-Next, Qwen3.5: all but each fourth layer. Attention has a gate that its queries come with. */
 void odd_qwen_hybrid(config *c) {
     language_model *m = c->model;
-    const json_t *types = config_list(c, "layer_types");
+    const json_t *types = config_layer_list(c, "layer_types");
     int64_t interval = config_int(c, "full_attention_interval", 4);
     m->has_gated_queries = true;
     m->state = (language_state){.key_heads = config_size(c, "linear_num_key_heads"),
@@ -54,7 +54,7 @@ void odd_kimi_linear(config *c) {
 /* MiniMax: linear attention in all layers but those whose number in "attn_type_list" is 1. */
 void odd_minimax(config *c) {
     language_model *m = c->model;
-    const json_t *numbers = config_list(c, "attn_type_list"), *types = config_list(c, "layer_types");
+    const json_t *numbers = config_layer_list(c, "attn_type_list"), *types = config_layer_list(c, "layer_types");
     EACH_LAYER(m, i) {
         language_layer *l = &m->layers[i];
         bool is_linear = numbers != NULL ? config_list_int(c, "attn_type_list", numbers, i, 1) == 0
@@ -130,9 +130,9 @@ void odd_mamba2(config *c) {
 
 /* A letter a layer in "hybrid_override_pattern" (M, *, -, E), or a word in "layers_block_type". */
 static char kind_of(config *c, uint32_t layer) {
-    const char *letters = config_text(c, "hybrid_override_pattern", NULL), *key;
-    const json_t *words = config_value(c, "layers_block_type layer_types", &key);
-    if (json_is_array(words))
+    const char *letters = config_text(c, "hybrid_override_pattern", NULL);
+    const json_t *words = config_layer_list(c, "layers_block_type layer_types");
+    if (words != NULL)
         return config_list_is(words, layer, "mamba")                                              ? 'M'
                : config_list_is(words, layer, "attention")                                        ? '*'
                : config_list_is(words, layer, "moe") || config_list_is(words, layer, "moe_block") ? 'E'
@@ -141,6 +141,8 @@ static char kind_of(config *c, uint32_t layer) {
         config_fail(c, FT_ERR_DAMAGED, "hybrid_override_pattern", "is missing or shorter than the layers");
         return '*';
     }
+    if (strchr("M*-E", letters[layer]) == NULL)
+        config_fail(c, FT_ERR_DAMAGED, "hybrid_override_pattern", "has a letter that is none of M, *, - and E");
     return letters[layer];
 }
 
@@ -184,8 +186,7 @@ void odd_jamba(config *c) {
  * one. */
 void odd_bamba(config *c) {
     language_model *m = c->model;
-    const char *key;
-    const json_t *types = config_value(c, "layer_types layers_block_type", &key);
+    const json_t *types = config_layer_list(c, "layer_types layers_block_type");
     const json_t *attention = config_list(c, "attn_layer_indices");
     int64_t shared = config_int(c, "shared_intermediate_size", 0);
     read_mamba2(c, "mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv");
@@ -204,7 +205,7 @@ void odd_bamba(config *c) {
 /* LFM2: gated convolutions where "layer_types" or "full_attn_idxs" do not say attention. Widths are adjusted. */
 void odd_lfm2(config *c) {
     language_model *m = c->model;
-    const json_t *types = config_list(c, "layer_types"), *full = config_list(c, "full_attn_idxs");
+    const json_t *types = config_layer_list(c, "layer_types"), *full = config_list(c, "full_attn_idxs");
     int64_t inner = config_int(c, "intermediate_size block_ff_dim", 0), step = config_int(c, "block_multiple_of", 256);
     bool is_adjusted = config_bool(c, "block_auto_adjust_ff_dim", true) && strcmp(m->type, "lfm2_moe") != 0;
     if (step < 1 || step > LANGUAGE_MAX_SIZE) config_fail(c, FT_ERR_LIMIT, "block_multiple_of", "is out of range");

@@ -29,41 +29,43 @@ static ft_status check_sizes(const size_check *sizes, size_t count, ft_error *er
 #define OPTIONAL(size) ((size) != 0 ? (size) : 1)
 
 static ft_status check_heads(const language_layer *l, ft_error *error) {
-    const size_check sizes[] = {{"the number of attention heads", l->heads},
-                                {"the number of key and value heads", l->kv_heads},
-                                {"the size of a head", l->head_size},
-                                {"the size of a value head", l->value_size}};
+    const size_check sizes[] = {{"\"num_attention_heads\"", l->heads},
+                                {"\"num_key_value_heads\"", l->kv_heads},
+                                {"\"head_dim\"", l->head_size},
+                                {"\"v_head_dim\"", l->value_size}};
     FT_TRY(CHECK_SIZES(sizes, error));
     if (l->heads % l->kv_heads != 0)
-        return ft_fail(error, FT_ERR_DAMAGED, "%lld attention heads do not divide by %lld key and value heads",
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "\"num_attention_heads\" %lld does not divide by \"num_key_value_heads\" %lld",
                        (long long)l->heads, (long long)l->kv_heads);
     if (l->heads * l->head_size > LANGUAGE_MAX_SIZE || l->heads * l->value_size > LANGUAGE_MAX_SIZE)
-        return ft_fail(error, FT_ERR_LIMIT, "%lld heads of size %lld are wider than the %d that are supported",
+        return ft_fail(error, FT_ERR_LIMIT,
+                       "\"num_attention_heads\" %lld times \"head_dim\" %lld is more than the %d that are supported",
                        (long long)l->heads, (long long)l->head_size, LANGUAGE_MAX_SIZE);
     return FT_OK;
 }
 
 static ft_status check_experts(const language_layer *l, ft_error *error) {
     const size_check sizes[] = {{"the number of experts", l->experts},
-                                {"the number of experts of a token", l->active_experts},
-                                {"the width of an expert", l->expert_inner},
+                                {"\"num_experts_per_tok\"", l->active_experts},
+                                {"\"moe_intermediate_size\"", l->expert_inner},
                                 {"the width of what experts read", l->expert_hidden > 0 ? l->expert_hidden : 1},
                                 {"the width of the shared experts", l->shared_inner > 0 ? l->shared_inner : 1}};
     FT_TRY(CHECK_SIZES(sizes, error));
     if (l->active_experts > l->experts)
-        return ft_fail(error, FT_ERR_DAMAGED, "a token is sent to %lld experts of %lld", (long long)l->active_experts,
-                       (long long)l->experts);
+        return ft_fail(error, FT_ERR_DAMAGED, "\"num_experts_per_tok\" %lld is more than the %lld experts",
+                       (long long)l->active_experts, (long long)l->experts);
     return FT_OK;
 }
 
 static ft_status check_latent(const language_latent *p, ft_error *error) {
-    const size_check sizes[] = {{"the rank of keys and values", p->kv_rank},
-                                {"the rank of queries", OPTIONAL(p->query_rank)},
-                                {"the size of a head without rotation", p->nope_size},
-                                {"the rotated size of a head", OPTIONAL(p->rope_size)},
-                                {"the heads of the indexer", OPTIONAL(p->index_heads)},
-                                {"the size of a head of the indexer", OPTIONAL(p->index_size)},
-                                {"the keys that the indexer chooses", OPTIONAL(p->index_tokens)}};
+    const size_check sizes[] = {{"\"kv_lora_rank\"", p->kv_rank},
+                                {"\"q_lora_rank\"", OPTIONAL(p->query_rank)},
+                                {"\"qk_nope_head_dim\"", p->nope_size},
+                                {"\"qk_rope_head_dim\"", OPTIONAL(p->rope_size)},
+                                {"\"index_n_heads\"", OPTIONAL(p->index_heads)},
+                                {"\"index_head_dim\"", OPTIONAL(p->index_size)},
+                                {"\"index_topk\"", OPTIONAL(p->index_tokens)}};
     FT_TRY(CHECK_SIZES(sizes, error));
     if (p->index_heads > 0 && p->index_heads * p->index_size > LANGUAGE_MAX_SIZE)
         return ft_fail(error, FT_ERR_LIMIT, "%lld heads of the indexer of size %lld are too wide",
@@ -93,32 +95,33 @@ static ft_status check_layer(const language_model *m, const language_layer *l, f
     if (is_attention) FT_TRY(check_heads(l, error));
     if (l->mixer == MIXER_LATENT) FT_TRY(check_latent(&m->latent, error));
     if (!is_attention) FT_TRY(check_state(&m->state, error));
-    if (l->window > 0) FT_TRY(CHECK_SIZES(((const size_check[]){{"the window of attention", l->window}}), error));
+    if (l->window > 0) FT_TRY(CHECK_SIZES(((const size_check[]){{"\"sliding_window\"", l->window}}), error));
     if (l->mlp == MLP_EXPERTS) FT_TRY(check_experts(l, error));
     if (l->mlp == MLP_EXPERTS && !l->has_both) return FT_OK;
-    if (l->mlp != MLP_NONE) return CHECK_SIZES(((const size_check[]){{"the width of the MLP", l->inner}}), error);
+    if (l->mlp != MLP_NONE) return CHECK_SIZES(((const size_check[]){{"\"intermediate_size\"", l->inner}}), error);
     return FT_OK;
 }
 
 static ft_status check_signal(const language_model *m, ft_error *error) {
-    const size_check sizes[] = {{"the number of channels", OPTIONAL(m->signal.channels)},
-                                {"the size of the input", OPTIONAL(m->signal.size)},
-                                {"the size of a patch", OPTIONAL(m->signal.patch)},
-                                {"the number of types of tokens", OPTIONAL(m->token_types)},
-                                {"the number of classes", OPTIONAL(m->heads.classes)},
-                                {"the number of buckets", m->position == POSITION_RELATIVE ? m->position_rows : 1}};
+    const size_check sizes[] = {
+        {"\"num_channels\" or \"num_mel_bins\"", OPTIONAL(m->signal.channels)},
+        {"\"image_size\" or \"max_source_positions\"", OPTIONAL(m->signal.size)},
+        {"\"patch_size\"", OPTIONAL(m->signal.patch)},
+        {"\"type_vocab_size\"", OPTIONAL(m->token_types)},
+        {"\"num_labels\"", OPTIONAL(m->heads.classes)},
+        {"\"relative_attention_num_buckets\"", m->position == POSITION_RELATIVE ? m->position_rows : 1}};
     return CHECK_SIZES(sizes, error);
 }
 
 ft_status language_check(const language_model *m, ft_error *error) {
     const size_check sizes[] = {
-        {"the hidden size", m->hidden},
-        {"the vocabulary", m->vocabulary},
-        {"the width of the embedding", m->embedding > 0 ? m->embedding : m->hidden},
-        {"the width of the embedding of layers", OPTIONAL(m->layer_embedding)},
-        {"the words of the embedding of layers", OPTIONAL(m->layer_words)},
-        {"the number of layers", m->layer_count},
-        {"the number of positions", m->position == POSITION_LEARNED ? m->position_rows : 1},
+        {"\"hidden_size\"", m->hidden},
+        {"\"vocab_size\"", m->vocabulary},
+        {"\"word_embed_proj_dim\"", m->embedding > 0 ? m->embedding : m->hidden},
+        {"\"hidden_size_per_layer_input\"", OPTIONAL(m->layer_embedding)},
+        {"\"vocab_size_per_layer_input\"", OPTIONAL(m->layer_words)},
+        {"\"num_hidden_layers\"", m->layer_count},
+        {"\"max_position_embeddings\"", m->position == POSITION_LEARNED ? m->position_rows : 1},
     };
     FT_TRY(CHECK_SIZES(sizes, error));
     if (m->layer_embedding > LANGUAGE_MAX_SIZE / (int64_t)LANGUAGE_MAX_LAYERS)
