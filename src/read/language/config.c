@@ -99,7 +99,7 @@ static ft_status read_model(config *c) {
 
 /* The name of the folder for a config.json in it, else of the file. */
 static void model_name(const char *path, char name[NAME_SIZE]) {
-    const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path, *start = file;
+    const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path, *start;
     if (slash != NULL && strcmp(file, "config.json") == 0) {
         for (start = slash; start > path && start[-1] != '/'; start--) continue;
         format_text(name, NAME_SIZE, "%.*s", (int)(slash - start), start);
