@@ -73,14 +73,14 @@ static void check(void *input, struct argp_state *state) {
     if (args->predict.batch_count > 1) argp_error(state, "--batch: fits takes one batch; use max-batch to search");
 }
 
+/* clang-format off */
 #define OPTION_PARTS                                                                                                   \
-    {                                                                                                                  \
-        {&predict_option_set, offsetof(arguments, predict)},                                                           \
-            {&parallel_option_set, offsetof(arguments, predict.parallel)},                                             \
-            {&training_option_set, offsetof(arguments, predict)}, {                                                    \
-            &output_set, offsetof(arguments, output)                                                                   \
-        }                                                                                                              \
-    }
+    {{&predict_option_set, offsetof(arguments, predict)},                                                              \
+     {&parallel_option_set, offsetof(arguments, predict.parallel)},                                                    \
+     {&training_option_set, offsetof(arguments, predict)},                                                             \
+     {&serving_option_set, offsetof(arguments, predict)},                                                              \
+     {&output_set, offsetof(arguments, output)}}
+/* clang-format on */
 
 const option_set cmd_fits_options = {.rows = max_batch_rows + 1,
                                      .check = check,

@@ -51,6 +51,7 @@ static const char doc[] =
     "  foretell predict net.tflite --device adreno-640 --trace net.json\n"
     "  foretell predict models/ --batch 32 --format csv --output times.csv\n"
     "  foretell predict net.onnx --device my-gpu.json\n"
+    "  foretell predict Llama-3.1-70B/ --device h100-sxm --context 8192 --batch 32 --tp 4\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, unknown device; 3 cannot open, read or write; 4 not a model in "
     "any "
@@ -74,6 +75,7 @@ const option_set cmd_predict_options = {.rows = rows,
                                         .parts = {{&predict_option_set, offsetof(arguments, predict)},
                                                   {&parallel_option_set, offsetof(arguments, predict.parallel)},
                                                   {&training_option_set, offsetof(arguments, predict)},
+                                                  {&serving_option_set, offsetof(arguments, predict)},
                                                   {&output_set, offsetof(arguments, output)}},
                                         .doc = doc,
                                         .args_doc = "MODEL...",

@@ -131,7 +131,7 @@ typedef struct argument_list {
 /* The letter of an option; 0: it has none. */
 int option_letter(const char *name);
 
-enum { OPTION_MAX_PARTS = 4 };
+enum { OPTION_MAX_PARTS = 5 };
 typedef struct option_set option_set;
 struct option_set {
     const option_row *rows; /* ends with {0}; NULL: none of its own */

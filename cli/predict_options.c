@@ -38,7 +38,14 @@ static bool is_rules(const char *name) {
     return false;
 }
 
-/* Runtimes of PyTorch differ by settings; any other device has a single runtime. */
+static const char *serving_runtime(const char *name) {
+    for (uint32_t i = 0; ft_serving_runtime_name(i) != NULL; i++)
+        if (strcmp(ft_serving_runtime_name(i), name) == 0) return ft_serving_runtime_name(i);
+    return NULL;
+}
+
+/* Runtimes of PyTorch differ by settings; any other device has a single runtime, beside those that serve language
+ * models. */
 static void parse_runtime(void *input, const char *text, const option_row *row, struct argp_state *state) {
     predict_options *a = input;
     if (strncmp(text, "torch-", 6) == 0 && isdigit((unsigned char)text[6])) {
@@ -49,9 +56,14 @@ static void parse_runtime(void *input, const char *text, const option_row *row, 
         add_setting(a, "compile=yes", "--runtime torch-compile", state);
     } else if (is_rules(text)) {
         a->runtime = text;
+    } else if (serving_runtime(text) != NULL) {
+        a->serving.runtime = serving_runtime(text);
     } else {
-        argp_error(state, "--%s %s: expected torch-2.4.0 or the like, or a name that 'foretell list runtimes' lists",
-                   row->name, text);
+        argp_error(
+            state,
+            "--%s %s: expected torch-2.4.0 or the like, vllm, trtllm, sglang, torch or llama.cpp, or a name that "
+            "'foretell list runtimes' lists",
+            row->name, text);
     }
 }
 
@@ -106,8 +118,9 @@ static const option_row rows[] = {
     {"dtype", "TYPE", "float32, float16, bfloat16, int8, ... (the type of the training)", 0,
      PARSED_BY(parse_dtype, predict_options, dtype), .choices = "float32 float16 bfloat16 float64 float8 int8"},
     {"runtime", "NAME",
-     "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device)",
-     0, PARSED_WHOLE_BY(parse_runtime), .choices = "@runtimes"},
+     "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device); "
+     "for serving: vllm, trtllm, sglang, torch or llama.cpp (vllm on GPUs)",
+     0, PARSED_WHOLE_BY(parse_runtime), .choices = "vllm trtllm sglang torch llama.cpp @runtimes"},
     {"layout", "LAYOUT", "memory layout of images: nchw or nhwc (the usual one of the device)", 0,
      PARSED_WHOLE_BY(parse_layout), .choices = "nchw nhwc"},
     {"compile", "WHETHER", "compiled by PyTorch: yes or no (no)", 0, PARSED_WHOLE_BY(parse_compile),
@@ -180,6 +193,7 @@ ft_request predict_request(const predict_options *a, const ft_graph *model, uint
     request.optimizer = optimizer_for(a, model);
     request.parallel = a->parallel;
     request.training = a->training;
+    request.serving = a->serving;
     return request;
 }
 

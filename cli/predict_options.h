@@ -10,6 +10,7 @@ enum { PREDICT_MAX_BATCHES = 64, PREDICT_MAX_SETTINGS = 16 };
 typedef struct predict_options {
     ft_parallel parallel;
     ft_training training;
+    ft_serving serving;
     bool has_training; /* an option of training was given */
     shape_list shapes;
     name_list predictors;

@@ -80,6 +80,20 @@ typedef struct ft_max_batch_result {
     int64_t max_batch; /* of the search */
 } ft_max_batch_result;
 
+/* What fits of a language model that is served: sequences of the context of a request, and the context of as many
+ * sequences as the request has. 0: not even one. */
+typedef struct ft_capacity {
+    int64_t certain_sequences, possible_sequences;
+    int64_t certain_context, possible_context; /* tokens */
+    int64_t max_context;                       /* the longest that the model has; 0: unknown */
+} ft_capacity;
+
+/* *is_served: false for a request that is not about serving a language model; *capacity is then zero. It is that of the
+ * same memory that ft_predict predicts. */
+FT_API ft_status ft_serving_capacity(const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes,
+                                     const ft_request *request, double free_bytes, ft_capacity *capacity,
+                                     bool *is_served, ft_error *error);
+
 /* Searches for the largest batch. `request->batch` is ignored. */
 FT_API ft_status ft_max_batch(const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes,
                               const ft_request *request, const ft_batch_search *search, ft_max_batch_result *result,

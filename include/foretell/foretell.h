@@ -54,6 +54,7 @@
 #include "foretell/predictor.h"
 #include "foretell/program.h"
 #include "foretell/replay.h"
+#include "foretell/serving.h"
 #include "foretell/status.h"
 #include "foretell/struct.h"
 #include "foretell/target.h"

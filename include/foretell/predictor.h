@@ -15,6 +15,7 @@
 #include "foretell/device.h"
 #include "foretell/graph.h"
 #include "foretell/parallel.h"
+#include "foretell/serving.h"
 #include "foretell/training.h"
 
 FT_C_BEGIN
@@ -43,6 +44,7 @@ typedef struct ft_request {
                            are ignored */
     ft_parallel parallel; /* devices that the model is divided between; zeros: one */
     ft_training training; /* how it is trained; ignored for inference */
+    ft_serving serving;   /* how a language model is served; ignored for training */
 } ft_request;
 
 /* The resource that limits the speed. */
@@ -56,7 +58,8 @@ typedef struct ft_part {
     const uint32_t *ops; /* operators of the graph; none for a part that belongs to no kernel (start, correction) */
     uint32_t op_count;
     double value;
-    ft_bound bound; /* of a kernel, where the data sheet has peak rate and bandwidth */
+    ft_bound bound;  /* of a kernel, where the data sheet has peak rate and bandwidth */
+    bool is_assumed; /* a constant that was never compared with measurements */
 } ft_part;
 
 /* One metric of a result. */

@@ -78,19 +78,37 @@ static bool describe(const ft_graph *model, uint32_t tensor, uint32_t op, cache_
     return true;
 }
 
+/* Whether a tensor is a cache; *op: the operator that reads it, or FT_NONE. */
+static bool is_cache(const ft_graph *model, uint32_t tensor, uint32_t *op) {
+    const ft_tensor *t = &model->tensors[tensor];
+    *op = FT_NONE;
+    if (!has_cache_shape(t)) return false;
+    if (t->role == FT_INPUT) *op = reader_of_past(model, tensor);
+    return *op != FT_NONE || is_named_cache(t);
+}
+
 static void add_caches(const ft_graph *model, const index_list *from, cache_tensor *items, uint32_t *count) {
     for (uint32_t i = 0; i < from->count; i++) {
-        const ft_tensor *t = &model->tensors[from->items[i]];
-        if (!has_cache_shape(t)) continue;
-        uint32_t op = t->role == FT_INPUT ? reader_of_past(model, from->items[i]) : FT_NONE;
-        if (op == FT_NONE && !is_named_cache(t)) continue;
-        *count += describe(model, from->items[i], op, &items[*count]);
+        uint32_t op;
+        if (is_cache(model, from->items[i], &op)) *count += describe(model, from->items[i], op, &items[*count]);
     }
 }
 
 static bool is_any_of_input(const cache_list *caches) {
     for (uint32_t i = 0; i < caches->count; i++)
         if (caches->items[i].is_of_input) return true;
+    return false;
+}
+
+bool caches_exist(const ft_graph *model) {
+    const index_list *lists[] = {&model->inputs, &model->outputs};
+    for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++)
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            cache_tensor cache;
+            uint32_t op;
+            if (is_cache(model, lists[l]->items[i], &op) && describe(model, lists[l]->items[i], op, &cache))
+                return true;
+        }
     return false;
 }
 

@@ -28,6 +28,9 @@ typedef struct cache_list {
 /* The caches of a model as read, not bound. False when out of memory. */
 bool caches_find(const ft_graph *model, arena *memory, cache_list *caches);
 
+/* Whether a model has any. */
+bool caches_exist(const ft_graph *model);
+
 /* Bytes of some elements of a cache. */
 static inline uint64_t cache_bytes(const ft_graph *model, const cache_tensor *cache, uint64_t elems) {
     return dtype_bytes(model->tensors[cache->tensor].dtype, elems);

@@ -11,6 +11,7 @@
 
 #include "cost/cache.h"
 #include "cost/cost.h"
+#include "cost/language.h"
 #include "cost/sizes.h"
 #include "graph/geometry.h"
 
@@ -156,10 +157,9 @@ typedef struct run_lengths {
     int64_t sequence, past, source;
 } run_lengths;
 
-/* One sequence, with these lengths and whatever else the caller has bound. NULL in *bound where the model cannot be
- * bound so. */
-static ft_status bind_lengths(const ft_graph *model, const ft_binding *binding, const lengths *l, run_lengths run,
-                              ft_graph **bound, ft_error *error) {
+/* One sequence, with these lengths and whatever else the caller has bound. */
+static ft_status bind_run(const ft_graph *model, const ft_binding *binding, const lengths *l, run_lengths run,
+                          ft_graph **bound, ft_error *error) {
     uint32_t given = binding != NULL ? binding->shape_count : 0, count = 0;
     ft_shape_binding *shapes = calloc((size_t)given + LENGTHS, sizeof *shapes);
     *bound = NULL;
@@ -170,11 +170,34 @@ static ft_status bind_lengths(const ft_graph *model, const ft_binding *binding, 
     add_length(model, &l->past, run.past, shapes, &count);
     add_length(model, &l->total, run.past + run.sequence, shapes, &count);
     add_length(model, &l->source, run.source, shapes, &count);
-    ft_error ignored;
     ft_status status =
-        ft_graph_bind(model, &(ft_binding){.batch = 1, .shapes = shapes, .shape_count = count}, bound, &ignored);
+        ft_graph_bind(model, &(ft_binding){.batch = 1, .shapes = shapes, .shape_count = count}, bound, error);
     free(shapes);
+    return status;
+}
+
+/* The same; NULL in *bound where the model cannot be bound so. */
+static ft_status bind_lengths(const ft_graph *model, const ft_binding *binding, const lengths *l, run_lengths run,
+                              ft_graph **bound, ft_error *error) {
+    ft_error ignored;
+    ft_status status = bind_run(model, binding, l, run, bound, &ignored);
+    if (status != FT_OK) *bound = NULL;
     return status == FT_ERR_NOMEM ? FT_NOMEM(error) : FT_OK;
+}
+
+ft_status language_bind_run(const ft_graph *model, const ft_binding *binding, int64_t sequence, int64_t past,
+                            ft_graph **bound, ft_error *error) {
+    arena memory;
+    cache_list caches;
+    arena_init(&memory, FT_MAX_GRAPH_BYTES);
+    ft_status status = caches_find(model, &memory, &caches) ? FT_OK : FT_NOMEM(error);
+    if (status == FT_OK) {
+        lengths l = find_lengths(model, binding, &caches);
+        const run_lengths run = {sequence, past, l.fixed_source > 0 ? l.fixed_source : sequence};
+        status = bind_run(model, binding, &l, run, bound, error);
+    }
+    arena_free(&memory);
+    return status;
 }
 
 /* --- Parameters -------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/cache.h"
 #include "predictor/core/runtimes.h"
 
 struct context_graph {
@@ -32,7 +33,7 @@ struct context_rules {
 };
 
 void context_init(forecast_context *c, const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes) {
-    *c = (forecast_context){.set = set, .model = model, .shapes = shapes};
+    *c = (forecast_context){.set = set, .model = model, .shapes = shapes, .has_cache = caches_exist(model)};
     arena_init(&c->memory, FT_MAX_GRAPH_BYTES);
 }
 

@@ -251,12 +251,17 @@ ft_status curve_settle(forecast_job *job, ft_error *error) {
 }
 
 ft_status curve_memory(forecast_context *c, const ft_request *given, int64_t batch, ft_metric_result *memory,
-                       ft_error *error) {
+                       ft_request *resolved, ft_error *error) {
     ft_result out = {0};
     forecast_job job = {.context = c, .out = &out, .is_point = true};
     context_curve *curve;
     curve_value v = {.ends = {NAN, NAN, NAN}};
     FT_TRY(job_resolve(&job, given, error));
+    *resolved = out.request;
+    if (request_is_served(c, given)) {
+        out.request.batch = batch;
+        return serving_memory_at(&job, memory, error);
+    }
     FT_TRY(find_curve(c, &out.request, &curve, error));
     FT_TRY(reach(c, curve, (double)batch, NULL, error));
     if (!value_at(curve, "peak_bytes", (double)batch, &v)) { /* for the reason */

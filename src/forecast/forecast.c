@@ -48,21 +48,30 @@ static ft_status copy_text(forecast_job *job, const char **text, ft_error *error
     return *text != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status check_single(const ft_request *request, ft_error *error) {
-    if (request->mode == FT_TRAIN || !request_is_divided(request)) return FT_OK;
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "models that are divided between devices cannot be predicted");
+/* Only language models are divided, or served by a runtime, in inference. */
+static ft_status check_single(const forecast_context *c, const ft_request *request, ft_error *error) {
+    if (request->mode == FT_TRAIN || c->has_cache) return FT_OK;
+    if (request_is_divided(request))
+        return ft_fail(
+            error, FT_ERR_UNSUPPORTED,
+            "only language models that generate text can be predicted when they are divided between devices");
+    if (!asks_for_serving(&request->serving)) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED,
+                   "tokens, formats of weights and serving runtimes are for language models that generate text: this "
+                   "model has no cache");
 }
 
 ft_status job_resolve(forecast_job *job, const ft_request *given, ft_error *error) {
     ft_request *resolved = &job->out->request;
     *resolved = *given;
     FT_TRY(request_check(given, error));
-    FT_TRY(check_single(given, error));
+    FT_TRY(check_single(job->context, given, error));
     FT_TRY(find_device(job->context, given, resolved, &job->sheet, error));
     resolved->sheet = job->sheet;
     FT_TRY(copy_text(job, &resolved->device, error));
     FT_TRY(copy_text(job, &resolved->setting, error));
     if (resolved->training.lora_targets != NULL) FT_TRY(copy_text(job, &resolved->training.lora_targets, error));
+    if (request_is_served(job->context, given)) return job_resolve_serving(job, error);
     return job_set_defaults(job, error);
 }
 
@@ -97,20 +106,21 @@ static ft_status begin_metrics(forecast_job *job, ft_error *error) {
 
 /* Facts that a reader of the result should not have to find out: a batch that the file fixes, and too little memory. */
 static ft_status note_limits(forecast_job *job, ft_error *error) {
-    const ft_graph *bound = job->view->bound;
+    const ft_graph *bound = job->view != NULL ? job->view->bound : NULL;
     double memory_bytes = job->sheet != NULL ? ft_device_number(job->sheet, "memory_bytes") : NAN;
-    if (ft_graph_is_scaled(bound))
+    if (bound != NULL && ft_graph_is_scaled(bound))
         FT_TRY(job_note(job, error, "the file fixes batch %lld: activations and work are scaled to batch %lld",
                         (long long)ft_graph_exported_batch(bound), (long long)ft_graph_batch(bound)));
     if (isfinite(memory_bytes) && ft_result_fit(job->out, memory_bytes) == FT_FITS_NOT)
         FT_TRY(job_note(job, error, "batch %lld does not fit into the memory of %s (%.1f GiB)",
-                        (long long)ft_graph_batch(bound), job->out->request.device, memory_bytes / (1 << 30)));
+                        (long long)job->out->request.batch, job->out->request.device, memory_bytes / (1 << 30)));
     return FT_OK;
 }
 
 ft_status job_predict(forecast_job *job, const ft_request *given, ft_error *error) {
     FT_TRY(begin_metrics(job, error));
     FT_TRY(job_resolve(job, given, error));
+    if (request_is_served(job->context, given)) return job_predict_serving(job, error);
     FT_TRY(bind_request(job, error));
     if (request_is_divided(&job->out->request))
         job->metrics[METRIC_TIME].missing_reason = "times of models that are divided between devices are not predicted";
@@ -123,8 +133,8 @@ ft_status job_predict(forecast_job *job, const ft_request *given, ft_error *erro
 static ft_status predict_one(forecast_context *c, const ft_request *given, ft_result *out, ft_error *error) {
     forecast_job job = {.context = c, .out = out};
     FT_TRY(job_predict(&job, given, error));
-    FT_TRY(curve_settle(&job, error));
-    if (job.cost->estimated_ops > 0)
+    if (job.view != NULL) FT_TRY(curve_settle(&job, error));
+    if (job.view != NULL && job.cost->estimated_ops > 0)
         FT_TRY(job_note(&job, error, "%u of %u operators are unknown: their cost is estimated from their bytes",
                         job.cost->estimated_ops, job.cost->op_count));
     FT_TRY(note_limits(&job, error));

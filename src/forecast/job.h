@@ -6,6 +6,7 @@
  *   defaults.c       what the request left open: type and setting
  *   time.c, memory.c the metrics
  *   training.c       the memory of language models and divided models in training
+ *   serving.c        the memory of language models that are served
  *   limit.c          the shortest time that the data sheet allows
  *   curve.c          the metrics as functions of the batch, non-decreasing
  *   work.c           FLOPs and bytes of the parts of a time, and what bounds them */
@@ -42,6 +43,7 @@ typedef struct context_view context_view;
 typedef struct context_sheet context_sheet;
 typedef struct context_rules context_rules;
 typedef struct context_curve context_curve;
+typedef struct context_ranks context_ranks;
 
 /* Data that the requests about one model share: bound graphs, costs, kernels, data sheets. It owns everything that the
  * results point into. Not for several threads at a time. */
@@ -57,6 +59,8 @@ typedef struct forecast_context {
     context_sheet *sheets;
     context_rules *rules;
     context_curve *curves;
+    context_ranks *ranks;
+    bool has_cache; /* a language model that generates */
 } forecast_context;
 
 void context_init(forecast_context *c, const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes);
@@ -135,6 +139,23 @@ bool request_is_divided(const ft_request *request);
 bool job_is_training(const forecast_job *job);
 ft_status job_predict_training(forecast_job *job, ft_error *error);
 
+/* --- Serving (serving.c) ------------------------------------------------------------------------------------- */
+
+/* Whether a request is about serving a language model. */
+bool request_is_served(const forecast_context *c, const ft_request *request);
+/* What fits into so many bytes; the request is one about serving. */
+ft_status context_capacity(forecast_context *c, const ft_request *request, double free_bytes, ft_capacity *capacity,
+                           ft_error *error);
+/* Tokens of the longest sequence of a model; 0: unknown. */
+int64_t serving_longest_context(const ft_graph *model);
+/* Whether a request has any option of serving. */
+bool asks_for_serving(const ft_serving *serving);
+/* Decides what a request leaves open, and refuses what cannot be. */
+ft_status job_resolve_serving(forecast_job *job, ft_error *error);
+ft_status job_predict_serving(forecast_job *job, ft_error *error);
+/* The memory at the batch and context of a request that is resolved. */
+ft_status serving_memory_at(forecast_job *job, ft_metric_result *memory, ft_error *error);
+
 /* Whether a metric is a ratio, which does not grow with the work. */
 bool job_is_ratio(const char *metric);
 
@@ -149,9 +170,10 @@ ft_status job_limit_time(forecast_job *job, ft_error *error);
 
 /* Replaces the metrics of a job that is predicted by those of its curve at the batch. */
 ft_status curve_settle(forecast_job *job, ft_error *error);
-/* The memory at a batch, the same as in the result of a request; `value` is NaN when it cannot be predicted. */
+/* The memory at a batch, the same as in the result of a request; `value` is NaN when it cannot be predicted.
+ * *resolved: the request as it was resolved. */
 ft_status curve_memory(forecast_context *c, const ft_request *given, int64_t batch, ft_metric_result *memory,
-                       ft_error *error);
+                       ft_request *resolved, ft_error *error);
 
 /* --- Work ---------------------------------------------------------------------------------------------------- */
 

@@ -15,6 +15,11 @@
 /* The options of cost arithmetic that a request implies: mode, optimiser and type. */
 ft_cost_options request_cost_options(const ft_request *request);
 
+/* Whether a result is that of a language model that is served. */
+static inline bool result_is_served(const ft_result *result) {
+    return result->request.mode == FT_INFER && result->request.serving.runtime != NULL;
+}
+
 /* Values of the model itself. */
 typedef struct model_facts {
     uint64_t params;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "forecast/job.h"
 #include "forecast/report.h"
 #include "report/grid.h"
 #include "report/labelled.h"
@@ -19,8 +20,11 @@ typedef struct fit_facts {
     double free_bytes;
     const char *free_from; /* "given", "data sheet" or "unknown" */
     const char *fits;      /* "yes", "no", "uncertain" */
+    double used_ratio;     /* share of free_bytes that the runtime uses; NaN: all */
     double margin_bytes, margin_lo_bytes, margin_hi_bytes;
     uint64_t certain_batch, possible_batch, max_batch;
+    /* Of a language model that is served; NaN: of any other. */
+    double certain_sequences, possible_sequences, certain_context, possible_context, max_context;
 } fit_facts;
 
 #define FACT(member, kind)                                                                                             \
@@ -35,6 +39,9 @@ typedef struct fit_facts {
     RESULT_FACT(peak_bytes, FIELD_WHOLE), RESULT_FACT(peak_lo_bytes, FIELD_WHOLE),                                     \
         RESULT_FACT(peak_hi_bytes, FIELD_WHOLE), RESULT_FACT(memory_provenance, FIELD_TEXT),                           \
         RESULT_FACT(memory_predictor, FIELD_TEXT)
+#define CAPACITY_FACTS                                                                                                 \
+    FACT(certain_sequences, FIELD_WHOLE), FACT(possible_sequences, FIELD_WHOLE), FACT(certain_context, FIELD_WHOLE),   \
+        FACT(possible_context, FIELD_WHOLE), FACT(max_context, FIELD_WHOLE)
 #define END                                                                                                            \
     { NULL, FIELD_TEXT, 0 }
 
@@ -47,6 +54,7 @@ static const field fit_fields[] = {
     FACT(margin_lo_bytes, FIELD_WHOLE),
     FACT(margin_hi_bytes, FIELD_WHOLE),
     MEMORY_FACTS,
+    CAPACITY_FACTS,
     END,
 };
 
@@ -63,19 +71,46 @@ static const field batch_fields[] = {
     RESULT_FACT(time_hi_us, FIELD_RATIO),
     RESULT_FACT(samples_per_s, FIELD_RATIO),
     RESULT_FACT(provenance, FIELD_TEXT),
+    CAPACITY_FACTS,
     END,
 };
+
+/* What fits of a language model that is served, for as many sequences as `batch`: from the context that the results
+ * were predicted in. */
+static ft_status fill_capacity(const ft_model_results *entry, uint32_t index, int64_t batch, fit_facts *facts,
+                               ft_error *error) {
+    ft_request request = entry->results->items[index].request;
+    ft_capacity c;
+    if (!result_is_served(&entry->results->items[index]) || isnan(facts->free_bytes)) return FT_OK;
+    request.batch = batch;
+    request.setting = NULL;
+    FT_TRY(context_capacity(entry->results->owner, &request, facts->free_bytes, &c, error));
+    facts->certain_sequences = (double)c.certain_sequences;
+    facts->possible_sequences = (double)c.possible_sequences;
+    facts->certain_context = (double)c.certain_context;
+    facts->possible_context = (double)c.possible_context;
+    if (c.max_context > 0) facts->max_context = (double)c.max_context;
+    return FT_OK;
+}
 
 static void fill_facts(const ft_model_results *entry, uint32_t index, double free_bytes, bool is_whole,
                        fit_facts *facts) {
     const ft_result *result = &entry->results->items[index];
     const model_facts none = {0};
-    *facts = (fit_facts){.free_bytes = free_bytes,
+    *facts = (fit_facts){.certain_sequences = NAN,
+                         .possible_sequences = NAN,
+                         .certain_context = NAN,
+                         .possible_context = NAN,
+                         .max_context = NAN,
+                         .free_bytes = free_bytes,
                          .free_from = isnan(free_bytes) ? "unknown"
                                       : is_whole        ? "data sheet"
                                                         : "given"};
     result_row_fill(entry, &none, result, 0, &facts->row);
     facts->fits = ft_fit_name(ft_result_fit(result, free_bytes));
+    double share = result->request.mode == FT_INFER ? result->request.serving.utilization_ratio : 0;
+    if (share > 0) free_bytes *= share;
+    facts->used_ratio = share > 0 && share < 1 ? share : NAN;
     facts->margin_bytes = round(free_bytes - ft_result_memory(result)->value);
     facts->margin_lo_bytes = round(free_bytes - ft_result_memory(result)->hi);
     facts->margin_hi_bytes = round(free_bytes - ft_result_memory(result)->lo);
@@ -138,6 +173,7 @@ static void add_free(labelled *l, const fit_facts *facts) {
         return;
     }
     add_bytes(out, facts->free_bytes);
+    if (!isnan(facts->used_ratio)) buf_format(out, ", of which the runtime uses %.3g", facts->used_ratio);
     if (strcmp(facts->free_from, "given") != 0)
         buf_text(out, ", the whole memory by the data sheet; --free overrides it");
 }
@@ -153,8 +189,24 @@ static void add_margin(labelled *l, const fit_facts *facts) {
     add_bytes(out, facts->margin_hi_bytes);
 }
 
+/* "12 sequences of 8192 tokens (up to 15 possible)". */
+static void add_capacity(labelled *l, const fit_facts *facts, const ft_result *result, uint64_t batch) {
+    const ft_serving *s = &result->request.serving;
+    if (isnan(facts->certain_sequences)) return;
+    buf *out = labelled_add(l, "Sequences");
+    buf_format(out, "%.0f of %lld tokens", facts->certain_sequences, (long long)s->context_tokens);
+    if (facts->possible_sequences > facts->certain_sequences)
+        buf_format(out, " (up to %.0f possible)", facts->possible_sequences);
+    out = labelled_add(l, "Context");
+    buf_format(out, "%.0f tokens for %llu sequence%s", facts->certain_context, (unsigned long long)batch,
+               batch == 1 ? "" : "s");
+    if (facts->possible_context > facts->certain_context)
+        buf_format(out, " (up to %.0f possible)", facts->possible_context);
+    if (facts->certain_context == facts->max_context) buf_text(out, ", the model's maximum");
+}
+
 static void add_notes(labelled *l, const ft_result *result, uint32_t first) {
-    for (uint32_t i = first; i < result->note_count && i < first + 4; i++)
+    for (uint32_t i = first; i < result->note_count && i < first + 6; i++)
         buf_text(labelled_add(l, i == first ? "Note" : ""), result->notes[i]);
 }
 
@@ -187,6 +239,7 @@ static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, 
     add_peak(&l, &facts->row);
     add_free(&l, facts);
     add_margin(&l, facts);
+    add_capacity(&l, facts, result, facts->row.batch);
     add_notes(&l, result, first_note(fit_fields, result));
     labelled_write(&l, style, INDENT, out);
 }
@@ -221,6 +274,7 @@ static void batch_table(sink *out, const ft_style *style, const fit_facts *facts
     buf_format(labelled_add(&l, "At batch"), "%llu", (unsigned long long)facts->row.batch);
     add_peak(&l, &facts->row);
     add_speed(&l, &facts->row);
+    add_capacity(&l, facts, result, 1);
     add_notes(&l, result, first_note(batch_fields, result));
     labelled_write(&l, style, INDENT, out);
 }
@@ -286,31 +340,38 @@ static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
 
 /* --- Documents ----------------------------------------------------------------------------------------------- */
 
+/* Writes all results; the facts of each are computed once. */
+static ft_status write_fits(sink *out, const fit_list *list, ft_error *error) {
+    const ft_results *results = list->entry->results;
+    const ft_style *style = list->style;
+    json_writer j;
+    jsonw_init(&j, &out->text);
+    if (style->output == FT_CSV) write_csv_heading(out, fit_fields);
+    if (style->output == FT_JSON) jsonw_open_array(&j, JSON_BLOCK);
+    for (uint32_t i = 0; i < results->count; i++) {
+        fit_facts facts;
+        fill_facts(list->entry, i, list->free_bytes[i], list->is_whole, &facts);
+        FT_TRY(fill_capacity(list->entry, i, results->items[i].request.batch, &facts, error));
+        if (style->output == FT_CSV) write_csv_row(out, fit_fields, &facts);
+        if (style->output == FT_JSON) write_object(&j, fit_fields, &facts, &results->items[i]);
+        if (style->output == FT_TABLE && results->count == 1) fit_table(out, style, &facts, &results->items[i]);
+    }
+    if (style->output == FT_TABLE && results->count > 1) fit_grid(out, style, list);
+    if (style->output != FT_JSON) return FT_OK;
+    jsonw_close(&j);
+    buf_char(&out->text, '\n');
+    return FT_OK;
+}
+
 ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry, const double *free_bytes,
                         bool is_whole, ft_error *error) {
     FT_REQUIRE(error, stream, style, entry, free_bytes);
     FT_TRY(style_check(style, error));
     const fit_list list = {entry, free_bytes, is_whole, style};
-    const ft_results *results = entry->results;
     sink out = {.stream = stream};
-    json_writer j;
-    fit_facts facts;
-    assert(results->count > 0);
-    jsonw_init(&j, &out.text);
-    if (style->output == FT_CSV) write_csv_heading(&out, fit_fields);
-    if (style->output == FT_JSON) jsonw_open_array(&j, JSON_BLOCK);
-    for (uint32_t i = 0; i < results->count; i++) {
-        fill_facts(entry, i, free_bytes[i], is_whole, &facts);
-        if (style->output == FT_CSV) write_csv_row(&out, fit_fields, &facts);
-        if (style->output == FT_JSON) write_object(&j, fit_fields, &facts, &results->items[i]);
-        if (style->output == FT_TABLE && results->count == 1) fit_table(&out, style, &facts, &results->items[i]);
-    }
-    if (style->output == FT_TABLE && results->count > 1) fit_grid(&out, style, &list);
-    if (style->output == FT_JSON) {
-        jsonw_close(&j);
-        buf_char(&out.text, '\n');
-    }
-    ft_status status = sink_flush(&out, error);
+    assert(entry->results->count > 0);
+    ft_status status = write_fits(&out, &list, error);
+    if (status == FT_OK) status = sink_flush(&out, error);
     sink_free(&out);
     return status;
 }
@@ -328,6 +389,7 @@ ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_mode
     facts.certain_batch = (uint64_t)found->certain;
     facts.possible_batch = (uint64_t)found->possible;
     facts.max_batch = (uint64_t)found->max_batch;
+    FT_TRY(fill_capacity(entry, 0, 1, &facts, error));
     switch (style->output) {
     case FT_TABLE:
         batch_table(&out, style, &facts, result);

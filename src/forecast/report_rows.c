@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/language.h"
 
 /* --- Keys ---------------------------------------------------------------------------------------------------- */
 
@@ -81,12 +82,17 @@ ft_status model_facts_compute(const ft_model_results *entry, model_facts *facts,
     ft_graph *bound;
     ft_cost cost;
     binding.batch = entry->results->count > 0 ? entry->results->items[0].request.batch : 0;
-    FT_TRY(ft_graph_bind(entry->model, &binding, &bound, error));
+    bool is_served = entry->results->count > 0 && result_is_served(&entry->results->items[0]);
+    if (is_served)
+        FT_TRY(language_bind_run(entry->model, entry->shapes, 1, 0, &bound, error));
+    else
+        FT_TRY(ft_graph_bind(entry->model, &binding, &bound, error));
     ft_status status = ft_cost_compute(bound, &options, &cost, error);
     if (status == FT_OK) {
         int64_t batch = ft_graph_batch(bound);
         facts->params = cost.total.params;
         facts->macs_per_sample = (double)cost.total.forward.macs / (double)(batch > 0 ? batch : 1);
+        if (is_served) facts->macs_per_sample = NAN; /* depends on the lengths */
         ft_cost_free(&cost);
     }
     ft_graph_free(bound);

@@ -210,7 +210,8 @@ static void write_facts(sink *out, const ft_model_results *entry, const model_fa
     char params[UNIT_TEXT_SIZE], macs[UNIT_TEXT_SIZE];
     unit_count(facts->params, params);
     metric_words("macs", facts->macs_per_sample, macs);
-    buf_format(&out->text, "%*s%s parameters, %s MACs a sample", INDENT, "", params, macs);
+    buf_format(&out->text, "%*s%s parameters", INDENT, "", params);
+    if (macs[0] != '\0') buf_format(&out->text, ", %s MACs a sample", macs);
     if (results->count > 0) {
         const ft_request *request = &results->items[0].request;
         buf_text(&out->text, request->mode == FT_TRAIN ? "; training with " : "; inference");

@@ -122,7 +122,7 @@ static void test_csv(void **state) {
     has(fit_text(FT_CSV, 9000, false), "file,device,batch,mode,dtype,setting,optimizer,free_bytes,free_from,fits,");
     has(fit_text(FT_CSV, 9000, false),
         "\"models/it's \"\"x\"\".onnx\",rtx-4090,8,infer,float16,compile=no;layout=nchw,,"
-        "9000,given,yes,500,0,1000,8500,8000,9000,learned,set/memory.ftm\n");
+        "9000,given,yes,500,0,1000,8500,8000,9000,learned,set/memory.ftm,,,,,\n");
     has(batch_text(FT_CSV, (ft_max_batch_result){.certain = 8, .possible = 12}), ",8,12,64,8,8500,");
 }
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 static const uint32_t conv_ops[] = {0, 1}, odd_ops[] = {2}, gemm_ops[] = {3, 4};
-static const ft_part kernels[EXAMPLE_KERNELS] = {{"conv-relu", conv_ops, 2, 10, FT_BOUND_MEMORY},
-                                                 {"mystery", odd_ops, 1, 60, FT_BOUND_COMPUTE},
-                                                 {"gemm", gemm_ops, 2, 30, FT_BOUND_LAUNCH},
-                                                 {"correction", NULL, 0, -4, FT_BOUND_UNKNOWN}};
+static const ft_part kernels[EXAMPLE_KERNELS] = {{"conv-relu", conv_ops, 2, 10, FT_BOUND_MEMORY, false},
+                                                 {"mystery", odd_ops, 1, 60, FT_BOUND_COMPUTE, false},
+                                                 {"gemm", gemm_ops, 2, 30, FT_BOUND_LAUNCH, false},
+                                                 {"correction", NULL, 0, -4, FT_BOUND_UNKNOWN, false}};
 static const ft_part parts[] = {
     {.type = "weights", .value = 6000}, {.type = "activations", .value = 2000}, {.type = "weights", .value = 500}};
 static const char *const notes[] = {"a note, with \"quotes\"", "another"};
