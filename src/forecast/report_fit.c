@@ -173,9 +173,9 @@ static void add_free(labelled *l, const fit_facts *facts) {
         return;
     }
     add_bytes(out, facts->free_bytes);
-    if (!isnan(facts->used_ratio)) buf_format(out, ", of which the runtime uses %.3g", facts->used_ratio);
     if (strcmp(facts->free_from, "given") != 0)
         buf_text(out, ", the whole memory by the data sheet; --free overrides it");
+    if (!isnan(facts->used_ratio)) buf_format(out, "; the runtime uses %.3g of it", facts->used_ratio);
 }
 
 static void add_margin(labelled *l, const fit_facts *facts) {

@@ -24,6 +24,11 @@ make_models() {
     done
     "$build/makemodel" custom_op weights.onnx || return 1
     gzip -nc custom_op.onnx >packed.onnx.gz
+    cat >llama.json <<'JSON'
+{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+ "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "torch_dtype": "bfloat16",
+ "max_position_embeddings": 131072}
+JSON
     head -c 700 custom_op.onnx >cut.onnx
     head -c 300 packed.onnx.gz >cut.onnx.gz
     printf 'no model at all\n' >readme.txt
