@@ -55,7 +55,8 @@ PROTO_OBJECTS := $(ONNX_OBJECT) $(BUILD)/gen/graphdef.pb-c.o
 PROTO_HEADERS := $(PROTO_OBJECTS:.o=.h)
 RULE_FILES   := $(sort $(wildcard rules/*.json))
 DEVICE_FILES := $(sort $(wildcard devices/*.json))
-EMBEDDED     := $(BUILD)/gen/rules.o $(BUILD)/gen/device.o
+CATALOGUE    := catalogue/models.csv $(sort $(wildcard catalogue/*.json))
+EMBEDDED     := $(BUILD)/gen/rules.o $(BUILD)/gen/device.o $(BUILD)/gen/catalogue.o
 LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(PROTO_OBJECTS) $(EMBEDDED)
 TEST_ROOMS   := $(sort $(patsubst tests/%/,%,$(dir $(TEST_SOURCES))))
 TESTS        := $(TEST_ROOMS:%=$(BUILD)/tests/%)
@@ -124,6 +125,10 @@ $(BUILD)/gen/rules.c: scripts/embed $(RULE_FILES) | $(BUILD)/flags
 
 $(BUILD)/gen/device.c: scripts/embed $(DEVICE_FILES) | $(BUILD)/flags
 	$(call brief,GEN,$@)scripts/embed device $(DEVICE_FILES) > $@
+
+# Graphs without weights, made here, and configurations.
+$(BUILD)/gen/catalogue.c: scripts/embed-models $(CATALOGUE) $(BUILD)/makemodel | $(BUILD)/flags
+	$(call brief,GEN,$@)scripts/embed-models $(firstword $(CATALOGUE)) $(BUILD)/makemodel > $@
 
 # Generated code is compiled as it comes: its warnings are not ours.
 $(PROTO_OBJECTS) $(EMBEDDED): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(PROTO_HEADERS) $(BUILD)/flags

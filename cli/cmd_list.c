@@ -1,4 +1,5 @@
-/* cmd_list.c - `foretell list WHAT`: devices, predictors, formats, operators, runtimes and predictor families. */
+/* cmd_list.c - `foretell list WHAT`: devices, predictors, models, formats, operators, runtimes and predictor families.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,6 +142,30 @@ int cmd_predictors(int argc, char **argv) {
     int code = write_list(&args, set, write_predictors);
     ft_predictor_set_free(set);
     return code;
+}
+
+/* --- Models -------------------------------------------------------------------------------------------------- */
+
+const option_set cmd_models_options = {
+    .parts = {{&output_set, offsetof(arguments, output)}},
+    .doc = "List the bundled models: well-known architectures without weights, whose names can be given instead of "
+           "files.\v"
+           "A file of that name wins. Case and separators do not matter. Models that need the length of a sequence "
+           "get it with --shape sequence=N.\n"
+           "\n"
+           "Examples:\n"
+           "  foretell list models\n"
+           "  foretell predict resnet50 --device rtx-4090\n"
+           "  foretell predict llama-3-8b --device h100 --shape sequence=512\n"
+           "  foretell inspect ViT-Base --nodes"};
+
+static ft_status write_models(FILE *stream, const arguments *args, const ft_predictor_set *set, ft_error *error) {
+    (void)set;
+    return ft_report_models(stream, &args->output.style, error);
+}
+
+int cmd_models(int argc, char **argv) {
+    return run_list(&cmd_models_options, argc, argv, write_models);
 }
 
 /* --- Formats ------------------------------------------------------------------------------------------------- */

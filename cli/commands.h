@@ -42,6 +42,7 @@ typedef enum command_group {
     X(program, GROUP_TRAIN, "program", "print and predict the tensor programs of tuning logs")                         \
     X(devices, GROUP_LIST, "devices", "devices, their data sheets and their predictors")                               \
     X(predictors, GROUP_LIST, "predictors", "predictors and their accuracy on held-out data")                          \
+    X(models, GROUP_LIST, "models", "bundled models, which have names instead of files")                               \
     X(formats, GROUP_LIST, "formats", "file formats of models")                                                        \
     X(ops, GROUP_LIST, "ops", "operators with a shape rule and a cost rule")                                           \
     X(runtimes, GROUP_LIST, "runtimes", "runtimes with fusion rules")                                                  \

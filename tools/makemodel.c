@@ -27,6 +27,36 @@ const network networks[] = {
     {"wide", "an operator with as many inputs as --ops says", wide},
     {"nested", "tensors that are needed until the end", nested},
     {"attention_chain", "blocks of attention over 16 tokens", attention_chain},
+    {"resnet18", "ResNet-18 for 224x224 images", resnet18},
+    {"resnet34", "ResNet-34", resnet34},
+    {"resnet101", "ResNet-101", resnet101},
+    {"resnet152", "ResNet-152", resnet152},
+    {"resnext50", "ResNeXt-50 with 32 groups of 4", resnext50},
+    {"resnext101", "ResNeXt-101 with 32 groups of 8", resnext101},
+    {"wide_resnet50", "Wide ResNet-50, twice as wide", wide_resnet50},
+    {"retinanet_resnet50", "RetinaNet with a feature pyramid on ResNet-50, 800x800 images", retinanet_resnet50},
+    {"alexnet", "AlexNet", alexnet},
+    {"vgg11", "VGG-11", vgg11},
+    {"vgg16", "VGG-16", vgg16},
+    {"vgg19", "VGG-19", vgg19},
+    {"squeezenet", "SqueezeNet 1.1", squeezenet},
+    {"densenet121", "DenseNet-121", densenet121},
+    {"densenet169", "DenseNet-169", densenet169},
+    {"mobilenet_v3_small", "MobileNetV3 small", mobilenet_v3_small},
+    {"mobilenet_v3_large", "MobileNetV3 large", mobilenet_v3_large},
+    {"efficientnet_b0", "EfficientNet-B0 for 224x224 images", efficientnet_b0},
+    {"efficientnet_b4", "EfficientNet-B4 for 380x380 images", efficientnet_b4},
+    {"efficientnet_b7", "EfficientNet-B7 for 600x600 images", efficientnet_b7},
+    {"convnext_tiny", "ConvNeXt, tiny", convnext_tiny},
+    {"convnext_small", "ConvNeXt, small", convnext_small},
+    {"convnext_base", "ConvNeXt, base size", convnext_base},
+    {"swin_tiny", "Swin transformer, tiny", swin_tiny},
+    {"swin_small", "Swin transformer, small", swin_small},
+    {"swin_base", "Swin transformer, base size", swin_base},
+    {"vit_tiny", "vision transformer, tiny", vit_tiny},
+    {"vit_small", "vision transformer, small", vit_small},
+    {"vit_large", "vision transformer, large", vit_large},
+    {"diffusion_unet", "U-Net of Stable Diffusion 1", diffusion_unet},
     {NULL, NULL, NULL},
 };
 
@@ -34,7 +64,7 @@ enum { MAX_OPS = 2000000 };
 
 static int usage(FILE *to) {
     fputs("usage: makemodel [--no-weights] [--batch N] [--width F] [--ops N] NETWORK FILE\n\n", to);
-    for (const network *n = networks; n->name; n++) fprintf(to, "  %-15s %s\n", n->name, n->text);
+    for (const network *n = networks; n->name; n++) fprintf(to, "  %-18s %s\n", n->name, n->text);
     return to == stderr ? 2 : 0;
 }
 

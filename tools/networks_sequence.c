@@ -67,32 +67,50 @@ static const char *feed_forward(builder *b, const char *x, const char *name, int
 
 /* --- Vision transformer ------------------------------------------------------------------------------------------ */
 
-void vit_base(builder *b) {
-    enum { WIDTH = 768, HEADS = 12, LAYERS = 12, PATCHES = 14 * 14 };
+/* Heads of 64 features. */
+static void vision_transformer(builder *b, int width, int layers) {
+    enum { PATCHES = 14 * 14, HEAD_WIDTH = 64 };
+    int heads = width / HEAD_WIDTH;
     const char *image = input(b, "input", FLOAT, 4, DIM_BATCH, 3, 224, 224);
     const char *x =
-        op(b, "Conv", image, weight(b, "patch.weight", 4, WIDTH, 3, 16, 16), weight(b, "patch.bias", 1, WIDTH), NULL);
+        op(b, "Conv", image, weight(b, "patch.weight", 4, width, 3, 16, 16), weight(b, "patch.bias", 1, width), NULL);
     set_ints(b, "kernel_shape", 2, 16, 16);
     set_ints(b, "strides", 2, 16, 16);
-    x = op(b, "Reshape", x, list(b, 3, 0, WIDTH, -1), NULL);
+    x = op(b, "Reshape", x, list(b, 3, 0, width, -1), NULL);
     x = op(b, "Transpose", x, NULL);
     set_ints(b, "perm", 3, 0, 2, 1);
 
-    const char *shape = op(b, "Concat", dim_of(b, image, 0), list(b, 2, 1, WIDTH), NULL);
+    const char *shape = op(b, "Concat", dim_of(b, image, 0), list(b, 2, 1, width), NULL);
     set_int(b, "axis", 0);
-    const char *token = op(b, "Expand", weight(b, "class_token", 3, 1, 1, WIDTH), shape, NULL);
+    const char *token = op(b, "Expand", weight(b, "class_token", 3, 1, 1, width), shape, NULL);
     x = op(b, "Concat", token, x, NULL);
     set_int(b, "axis", 1);
-    x = op(b, "Add", x, weight(b, "position", 3, 1, PATCHES + 1, WIDTH), NULL);
-    for (int i = 0; i < LAYERS; i++) {
-        const char *normed = layer_norm(b, x, format(b, "%d.norm1", i), WIDTH);
-        x = op(b, "Add", x, attention(b, normed, format(b, "%d.attention", i), WIDTH, HEADS), NULL);
-        normed = layer_norm(b, x, format(b, "%d.norm2", i), WIDTH);
-        x = op(b, "Add", x, feed_forward(b, normed, format(b, "%d.mlp", i), WIDTH), NULL);
+    x = op(b, "Add", x, weight(b, "position", 3, 1, PATCHES + 1, width), NULL);
+    for (int i = 0; i < layers; i++) {
+        const char *normed = layer_norm(b, x, format(b, "%d.norm1", i), width);
+        x = op(b, "Add", x, attention(b, normed, format(b, "%d.attention", i), width, heads), NULL);
+        normed = layer_norm(b, x, format(b, "%d.norm2", i), width);
+        x = op(b, "Add", x, feed_forward(b, normed, format(b, "%d.mlp", i), width), NULL);
     }
-    x = op(b, "Gather", layer_norm(b, x, "norm", WIDTH), integer(b, 0), NULL);
+    x = op(b, "Gather", layer_norm(b, x, "norm", width), integer(b, 0), NULL);
     set_int(b, "axis", 1);
-    output(b, linear(b, x, "classifier", WIDTH, 1000), FLOAT, 2, DIM_BATCH, 1000);
+    output(b, linear(b, x, "classifier", width, 1000), FLOAT, 2, DIM_BATCH, 1000);
+}
+
+void vit_tiny(builder *b) {
+    vision_transformer(b, 192, 12);
+}
+
+void vit_small(builder *b) {
+    vision_transformer(b, 384, 12);
+}
+
+void vit_base(builder *b) {
+    vision_transformer(b, 768, 12);
+}
+
+void vit_large(builder *b) {
+    vision_transformer(b, 1024, 24);
 }
 
 /* --- Text encoder ------------------------------------------------------------------------------------------------ */

@@ -35,6 +35,7 @@
 #define FORETELL_FORETELL_H
 
 #include "foretell/adapt.h"
+#include "foretell/catalogue.h"
 #include "foretell/command.h"
 #include "foretell/cost.h"
 #include "foretell/data_report.h"

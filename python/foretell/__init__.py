@@ -7,7 +7,7 @@
 Results have the fields of the command's JSON documents; docs/python.md explains the functions, docs/predict.md the
 fields. Failures are exceptions with the message and the status of the library."""
 
-from ._api import adapt, devices, evaluate, fits, inspect, max_batch, predict, predictors, train
+from ._api import adapt, devices, evaluate, fits, inspect, max_batch, models, predict, predictors, train
 from ._library import (
     CancelledError,
     DamagedError,
@@ -53,6 +53,7 @@ __all__ = [
     "fits",
     "inspect",
     "max_batch",
+    "models",
     "predict",
     "predictors",
     "train",

@@ -86,8 +86,8 @@ def predict(
 ) -> Prediction:
     """Time and memory of a model on devices, with 90 % intervals and their provenance.
 
-    `model`: a path, the bytes of a file, an onnx.ModelProto, or a torch.nn.Module with example `inputs`.
-    `device`: a name, a list of names, or the path of a device file; all that the predictors were trained on when
+    `model`: a path, the name of a bundled model, the bytes of a file, an onnx.ModelProto, or a
+    torch.nn.Module with example `inputs`. `device`: a name, a list of names, or the path of a device file; all that the predictors were trained on when
     absent. `batch`: a number, a list or "1..256". `mode`: "infer" or "train". `shape`: {"sequence": 128}.
     Other options are those of `foretell predict`, as by_layer=True, setting={"amp": True}, tp=8."""
     keys = dict(options, device=device, batch=batch, mode=mode, dtype=dtype, shape=shape, optimizer=optimizer)
@@ -177,6 +177,15 @@ def devices(*names: Path, predictor: Optional[Paths] = None) -> Table:
                 "ft_report_devices", stream, _style(output), opened.pointer, texts(given), len(given)
             )
         )
+
+    return Table(write("json"), write)
+
+
+def models() -> Table:
+    """The bundled models, whose names can be given instead of files."""
+
+    def write(output: str) -> bytes:
+        return document(lambda stream: call("ft_report_models", stream, _style(output)))
 
     return Table(write("json"), write)
 

@@ -100,6 +100,7 @@ _STATUS_FUNCTIONS: Dict[str, List[Any]] = {
     "ft_command_parse": [c.c_char_p, c.c_char_p, c.c_size_t, _OUT],
     "ft_command_write": [_P, c.c_uint32, _P, _P, c.c_char_p, _P],
     "ft_report_devices": [_P, c.POINTER(s.Style), _P, s.TEXTS, c.c_uint32],
+    "ft_report_models": [_P, c.POINTER(s.Style)],
     "ft_report_predictors": [_P, c.POINTER(s.Style), _P],
     "ft_split_make": [_P, c.c_char_p, c.c_uint64, c.POINTER(s.Split)],
     "ft_train": [_P, c.c_char_p, c.POINTER(s.TrainOptions), c.POINTER(s.Evaluation)],

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "read/catalogue.h"
 #include "read/cg.h"
 #include "read/read.h"
 
@@ -108,10 +109,24 @@ static ft_status enter_folder(ft_source *source, ft_error *error) {
     return FT_OK;
 }
 
+/* A bundled model, by its name. */
+static ft_status open_bundled(ft_source *source, const catalogue_entry *entry, ft_error *error) {
+    source->is_stream = true; /* nothing is beside it */
+    FT_TRY(input_from_memory(entry->bytes, entry->size, source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, error));
+    return find_reader(&source->bytes, source->path, &source->reader, error);
+}
+
 static ft_status open_path(ft_source *source, ft_error *error) {
+    const catalogue_entry *entry = catalogue_find_path(source->path);
+    if (entry != NULL) return open_bundled(source, entry, error);
     if (cg_matches_path(source->path)) return cg_open(source->path, &source->set, error);
     FT_TRY(enter_folder(source, error));
-    FT_TRY(input_open_stream(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, &source->is_stream, error));
+    ft_status status =
+        input_open_stream(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, &source->is_stream, error);
+    if (status != FT_OK) {
+        catalogue_suggest(source->path, error);
+        return status;
+    }
     return find_reader(&source->bytes, source->path, &source->reader, error);
 }
 

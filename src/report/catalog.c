@@ -3,9 +3,11 @@
  * Each is a table of texts, so one writer is enough. */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "foretell/catalogue.h"
 #include "foretell/predictor.h"
 #include "report/fields.h"
 #include "report/grid.h"
@@ -14,7 +16,8 @@
 typedef struct catalog_column {
     const char *key;
     const char *title;
-    bool is_list; /* words separated by spaces: an array in JSON */
+    bool is_list;   /* words separated by spaces: an array in JSON */
+    bool is_number; /* a whole number */
 } catalog_column;
 
 typedef struct catalog {
@@ -51,6 +54,8 @@ static void write_json(const catalog *c, sink *out) {
             jsonw_key(&j, c->columns[i].key);
             if (c->columns[i].is_list)
                 words_json(&j, c->cell(c, r, i));
+            else if (c->columns[i].is_number)
+                jsonw_uint(&j, strtoull(c->cell(c, r, i), NULL, 10));
             else
                 jsonw_string(&j, c->cell(c, r, i));
         }
@@ -140,10 +145,10 @@ ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error *error
     FT_REQUIRE(error, stream, style);
     FT_TRY(style_check(style, error));
     static const catalog_column columns[] = {
-        {"name", "Format", false},
-        {"text", "Description", false},
-        {"extensions", "Usual names", true},
-        {"recognised_by", "Recognised by", false},
+        {.key = "name", .title = "Format"},
+        {.key = "text", .title = "Description"},
+        {.key = "extensions", .title = "Usual names", .is_list = true},
+        {.key = "recognised_by", .title = "Recognised by"},
     };
     return write_catalog(stream,
                          &(catalog){.columns = columns,
@@ -152,6 +157,51 @@ ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error *error
                                     .cell = format_cell,
                                     .style = style},
                          error);
+}
+
+/* --- Models ------------------------------------------------------------------------------------------------------ */
+
+static const char *model_cell(const catalog *c, uint32_t row, uint32_t column) {
+    switch (column) {
+    case 0:
+        return ft_model_name(row);
+    case 1:
+        return ft_model_text(row);
+    case 2:
+        c->scratch->length = 0;
+        buf_format(c->scratch, "%llu", (unsigned long long)ft_model_params(row));
+        return c->scratch->failed ? "" : c->scratch->data;
+    case 3:
+        return ft_model_symbols(row);
+    case 4:
+        return ft_model_family(row);
+    default:
+        return ft_model_other_names(row);
+    }
+}
+
+ft_status ft_report_models(FILE *stream, const ft_style *style, ft_error *error) {
+    FT_REQUIRE(error, stream, style);
+    FT_TRY(style_check(style, error));
+    static const catalog_column columns[] = {
+        {.key = "name", .title = "Model"},
+        {.key = "text", .title = "Description"},
+        {.key = "params", .title = "Parameters", .is_number = true},
+        {.key = "symbols", .title = "Needs", .is_list = true},
+        {.key = "family", .title = "Family"},
+        {.key = "other_names", .title = "Other names", .is_list = true},
+    };
+    buf scratch = {0};
+    ft_status status = write_catalog(stream,
+                                     &(catalog){.columns = columns,
+                                                .column_count = style->output == FT_TABLE ? 4 : 6,
+                                                .row_count = ft_model_count(),
+                                                .cell = model_cell,
+                                                .style = style,
+                                                .scratch = &scratch},
+                                     error);
+    buf_free(&scratch);
+    return status;
 }
 
 /* --- Operators ----------------------------------------------------------------------------------------------- */
@@ -197,11 +247,16 @@ ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, f
     FT_REQUIRE(error, stream, style);
     FT_TRY(style_check(style, error));
     static const catalog_column all[] = {
-        {"name", "Operator", false}, {"class", "Class", false},          {"onnx", "ONNX", true},
-        {"tflite", "TFLite", true},  {"tensorflow", "TensorFlow", true}, {"ncnn", "ncnn", true},
+        {.key = "name", .title = "Operator"},
+        {.key = "class", .title = "Class"},
+        {.key = "onnx", .title = "ONNX", .is_list = true},
+        {.key = "tflite", .title = "TFLite", .is_list = true},
+        {.key = "tensorflow", .title = "TensorFlow", .is_list = true},
+        {.key = "ncnn", .title = "ncnn", .is_list = true},
     };
-    static const catalog_column one[] = {
-        {"name", "Operator", false}, {"class", "Class", false}, {"spellings", "Spelled", true}};
+    static const catalog_column one[] = {{.key = "name", .title = "Operator"},
+                                         {.key = "class", .title = "Class"},
+                                         {.key = "spellings", .title = "Spelled", .is_list = true}};
     if ((unsigned)format >= FT_FORMAT_COUNT) return FT_OUT_OF_RANGE(error, "operators: format", format, "ft_format");
     bool is_one = format != FT_FORMAT_UNKNOWN || style->output == FT_TABLE;
     buf scratch = {0};
@@ -230,7 +285,8 @@ static const char *runtime_cell(const catalog *c, uint32_t row, uint32_t column)
 ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *error) {
     FT_REQUIRE(error, stream, style);
     FT_TRY(style_check(style, error));
-    static const catalog_column columns[] = {{"name", "Runtime", false}, {"text", "Description", false}};
+    static const catalog_column columns[] = {{.key = "name", .title = "Runtime"},
+                                             {.key = "text", .title = "Description"}};
     return write_catalog(
         stream,
         &(catalog){
@@ -316,7 +372,8 @@ static ft_status families_json(FILE *stream, ft_error *error) {
 ft_status ft_report_families(FILE *stream, const ft_style *style, ft_error *error) {
     FT_REQUIRE(error, stream, style);
     FT_TRY(style_check(style, error));
-    static const catalog_column columns[] = {{"name", "Family", false}, {"text", "Description", false}};
+    static const catalog_column columns[] = {{.key = "name", .title = "Family"},
+                                             {.key = "text", .title = "Description"}};
     if (style->output == FT_JSON) return families_json(stream, error);
     return write_catalog(
         stream,

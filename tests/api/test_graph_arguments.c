@@ -360,6 +360,23 @@ CALL(ft_report_formats) {
     return ft_report_formats(REQUIRED(sink), STYLE, ERROR);
 }
 
+CALL(ft_report_models) {
+    return ft_report_models(REQUIRED(sink), STYLE, ERROR);
+}
+
+CALL(ft_model_read) {
+    ft_graph *made = NULL;
+    ft_status status = ft_model_read(REQUIRED("alexnet"), REQUIRED(&made), ERROR);
+    ft_graph_free(made);
+    return status;
+}
+GET(ft_model_name, ft_model_name(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
+GET(ft_model_text, ft_model_text(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
+GET(ft_model_family, ft_model_family(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
+GET(ft_model_other_names, ft_model_other_names(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
+GET(ft_model_symbols, ft_model_symbols(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
+GET(ft_model_params, ft_model_params(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == 0)
+
 CALL(ft_report_ops) {
     return ft_report_ops(REQUIRED(sink), STYLE, REFUSED(ft_format, FT_FORMAT_TFLITE, 999, -1), ERROR);
 }
@@ -494,6 +511,14 @@ static const argument_row rows[] = {
     ROW(ft_report_add),
     ROW(ft_report_end),
     ROW(ft_report_formats),
+    ROW(ft_report_models),
+    ROW(ft_model_read),
+    ROW(ft_model_name),
+    ROW(ft_model_text),
+    ROW(ft_model_family),
+    ROW(ft_model_other_names),
+    ROW(ft_model_symbols),
+    ROW(ft_model_params),
     ROW(ft_report_ops),
     ROW(ft_report_runtimes),
     ROW(ft_report_families),

@@ -86,6 +86,10 @@ class Commands(Case):
         self.same(foretell.devices(), "list", "devices")
         self.same(foretell.devices("rtx-4090", "my-chip.json"), "list", "devices", "rtx-4090", "my-chip.json")
         self.same(foretell.predictors(), "list", "predictors")
+        self.same(foretell.models(), "list", "models")
+
+    def test_names_of_models_are_accepted(self):
+        self.same(foretell.predict("mobilenet-v2", device="a100"), "predict", "mobilenet-v2", "--device", "a100")
 
     def test_device_files_and_predictor_files_are_accepted(self):
         self.same(foretell.predict(NET, device="my-chip.json"), "predict", NET, "--device", "my-chip.json")
