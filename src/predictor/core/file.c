@@ -48,11 +48,13 @@ static void header_text(const json_t *header, buf *text) {
 }
 
 static ft_status check_block(const float *block, size_t count, ft_error *error) {
-    size_t i = 0;
     if (loop_is_bounded(count, PREDICTOR_FILE_MAX_NUMBER, block)) return FT_OK;
-    while (i < count && fabsf(block[i]) <= PREDICTOR_FILE_MAX_NUMBER) i++;
-    return ft_fail(error, FT_ERR_DAMAGED, "number %zu of the model is %g, but at most %g in magnitude is possible", i,
-                   (double)block[i], (double)PREDICTOR_FILE_MAX_NUMBER);
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(block[i]) <= PREDICTOR_FILE_MAX_NUMBER))
+            return ft_fail(error, FT_ERR_DAMAGED,
+                           "number %zu of the model is %g, but at most %g in magnitude is possible", i,
+                           (double)block[i], (double)PREDICTOR_FILE_MAX_NUMBER);
+    return FT_OK;
 }
 
 static void add_floats(buf *bytes, const float *block, size_t count) {
