@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,15 +80,15 @@ static double descriptors(void) {
 }
 
 static double start_seconds(void) {
-    unsigned long long ticks = 0;
+    enum { FIELDS_BEFORE = 19 }; /* those between the name of the program and the start in clock ticks */
+    char line[1024] = "";
     struct timespec now, up;
     FILE *file = fopen("/proc/self/stat", "re");
     if (file == NULL) return 0;
-    /* The name of the program, in parentheses, has no spaces. */
-    if (fscanf(file, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &ticks) != 1) /* NOLINT(cert-err34-c) */
-        ticks = 0;
+    const char *field = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
     fclose(file);
+    for (int i = 0; i <= FIELDS_BEFORE && field != NULL; i++) field = strchr(field + 1, ' ');
+    unsigned long long ticks = field != NULL ? strtoull(field, NULL, 10) : 0;
     clock_gettime(CLOCK_REALTIME, &now);
     clock_gettime(CLOCK_BOOTTIME, &up);
     return (double)(now.tv_sec - up.tv_sec) + (double)ticks / (double)sysconf(_SC_CLK_TCK);

@@ -14,8 +14,6 @@
 
 enum { MAX_WAITING = 1024, START_MS = 60000 };
 
-extern char **environ;
-
 /* A process; `pid` 0: none is running. */
 typedef struct process {
     pid_t pid;

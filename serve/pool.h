@@ -23,7 +23,7 @@ void job_free(job *j);
 typedef struct pool pool;
 
 /* Starts the first worker, so that wrong predictors are an error at once. */
-ft_status pool_open(const serve_options *options, pool **p, ft_error *error);
+ft_status pool_open(const serve_options *options, pool **made, ft_error *error);
 /* False: too many jobs are waiting. */
 bool pool_submit(pool *p, job *j);
 /* Finishes the jobs that were submitted, then ends the workers. */

@@ -45,9 +45,13 @@ static cache_entry *new_entry(request *r, const ft_command *command, const model
     bool is_whole = e != NULL;
     for (uint32_t i = 0, used = 0; i < count && is_whole; i++) {
         if (refs[i].kind == MODEL_BODY) continue; /* its hash is in the key */
+        if (refs[i].kind == MODEL_PROBLEM || refs[i].key == NULL) {
+            is_whole = false;
+            break;
+        }
         e->models[used] = strdup(ft_command_model(command, i));
         e->model_keys[used] = strdup(refs[i].key);
-        is_whole = refs[i].kind != MODEL_PROBLEM && e->models[used] != NULL && e->model_keys[used] != NULL;
+        is_whole = e->models[used] != NULL && e->model_keys[used] != NULL;
         used++;
     }
     if (!is_whole) {

@@ -155,7 +155,7 @@ static ft_status open_unix(const char *path, int *fd, ft_error *error) {
 }
 
 static void print_address(int fd, bool has_tls) {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t size = sizeof address;
     char host[256], port[16];
     if (getsockname(fd, (struct sockaddr *)&address, &size) != 0 ||

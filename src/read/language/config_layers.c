@@ -62,7 +62,7 @@ static void read_heads(config *c) {
         language_layer *l = &m->layers[i];
         l->heads = config_layer_int(c, keys, i, 0);
         if (l->heads == 0) config_size(c, keys); /* missing or 0: a message */
-        if (c->status != FT_OK) return;
+        if (c->status != FT_OK || l->heads == 0) return;
         if (!has_size && m->hidden % l->heads != 0)
             config_fail(c, FT_ERR_DAMAGED, "hidden_size", "does not divide by \"num_attention_heads\"");
         l->kv_heads = config_layer_int(c, KEY_KV_HEADS, i, l->heads);

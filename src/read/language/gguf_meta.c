@@ -1,6 +1,7 @@
 /* gguf_meta.c - the metadata of a GGUF file: keys with typed values (gguf.h).
  *
  * Tokenisers are lists of hundreds of thousands of texts: they are walked, and only their length is kept. */
+#include <stdio.h>
 #include <string.h>
 
 #include "read/language/gguf.h"
@@ -223,11 +224,8 @@ ft_status gguf_meta_read(gguf_bytes *in, uint64_t count, arena *memory, gguf_met
 const gguf_value *gguf_meta_find(const gguf_meta *meta, const char *prefix, const char *key) {
     char name[512];
     uint32_t index;
-    size_t length = strlen(prefix), dot = length > 0, tail = strlen(key);
-    if (length + dot + tail >= sizeof name) return NULL;
-    memcpy(name, prefix, length);
-    name[length] = '.';
-    memcpy(name + length + dot, key, tail + 1);
+    int length = snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", key);
+    if (length < 0 || (size_t)length >= sizeof name) return NULL;
     return map_get(&meta->keys, name, &index) ? &meta->items[index] : NULL;
 }
 

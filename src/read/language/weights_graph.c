@@ -18,8 +18,7 @@ static const weight *sibling(const weight_list *list, const weight *w, const cha
     char name[1024];
     size_t stem = strlen(w->name) - strlen(end);
     if (stem + strlen(other) >= sizeof name) return NULL;
-    memcpy(name, w->name, stem);
-    strcpy(name + stem, other);
+    snprintf(name, sizeof name, "%.*s%s", (int)stem, w->name, other);
     return weight_list_find(list, name);
 }
 
