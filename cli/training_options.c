@@ -60,6 +60,14 @@ static void parse_loss_chunks(void *input, const char *text, const option_row *r
     a->has_training = true;
 }
 
+static void parse_pack_head(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    predict_options *a = input;
+    (void)text;
+    (void)row;
+    (void)state;
+    a->training.has_packed_head = a->has_training = true;
+}
+
 /* "16" or "16:q_proj,v_proj". */
 static void parse_lora(void *input, const char *text, const option_row *row, struct argp_state *state) {
     predict_options *a = input;
@@ -114,6 +122,7 @@ static const option_row rows[] = {
      PARSED_WHOLE_BY(parse_lora)},
     {"qlora", "RANK[:MODULE,...]", "the same, with the frozen matrices of layers in 4 bits (nf4, double quantisation)",
      0, PARSED_WHOLE_BY(parse_lora)},
+    {"pack-head", NULL, "with --qlora: the matrix of the logits is in 4 bits too", 0, PARSED_WHOLE_BY(parse_pack_head)},
     {"loss-chunks", "N", "parts of the sequence whose logits are computed one after the other (1)", 0,
      PARSED_WHOLE_BY(parse_loss_chunks)},
     {0},
@@ -127,6 +136,7 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "--micro-batch and --accumulate say the same: give one of them");
     if (a->parallel.sharding != FT_SHARD_NONE && a->parallel.data <= 1 && a->parallel.context <= 1)
         argp_error(state, "--sharding needs several data-parallel ranks: give them with --dp");
+    if (t->has_packed_head && !t->has_packed_base) argp_error(state, "--pack-head needs --qlora");
     if (a->parallel.has_sequence && a->parallel.tensor <= 1)
         argp_error(state, "--sequence-parallel needs several tensor-parallel ranks: give them with --tp");
 }

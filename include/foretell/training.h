@@ -35,6 +35,7 @@ typedef struct ft_training {
     uint32_t lora_rank;       /* of adapters, the base model is frozen; 0: all weights are trained */
     const char *lora_targets; /* modules that get adapters: "q_proj,v_proj"; NULL: every product of a layer */
     bool has_packed_base;     /* matrices of frozen layers are held in 4 bits (nf4, double quantisation) */
+    bool has_packed_head;     /* and so is the matrix of the logits */
 } ft_training;
 
 enum { FT_MAX_MICRO_BATCHES = 65536, FT_MAX_LORA_RANK = 65536 };

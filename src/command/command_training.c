@@ -56,6 +56,12 @@ static ft_status parse_sequence_parallel(command_options *q, const json_t *value
     return FT_OK;
 }
 
+static ft_status parse_pack_head(command_options *q, const json_t *value, ft_error *error) {
+    FT_TRY(value_flag(value, &q->training.has_packed_head, error));
+    q->has_training |= q->training.has_packed_head;
+    return FT_OK;
+}
+
 static ft_status parse_recompute(command_options *q, const json_t *value, ft_error *error) {
     if (!ft_recompute_parse(text_of(value), &q->training.recompute))
         return value_expected(value, "none, selective or full", error);
@@ -145,6 +151,7 @@ const key_row training_keys[] = {
     {"sequence_parallel", FORECASTS, parse_sequence_parallel},
     {"lora", FORECASTS, parse_lora},
     {"qlora", FORECASTS, parse_qlora},
+    {"pack_head", FORECASTS, parse_pack_head},
     {"loss_chunks", FORECASTS, parse_loss_chunks},
     {0},
 };
@@ -157,6 +164,7 @@ ft_status command_check_training(const command_options *q, ft_error *error) {
         return ft_fail(error, FT_ERR_USAGE, "micro_batch and accumulate say the same: give one of them");
     if (q->parallel.sharding != FT_SHARD_NONE && q->parallel.data <= 1 && q->parallel.context <= 1)
         return ft_fail(error, FT_ERR_USAGE, "sharding: needs several data-parallel ranks: give them with dp");
+    if (t->has_packed_head && !t->has_packed_base) return ft_fail(error, FT_ERR_USAGE, "pack_head: needs qlora");
     if (q->parallel.has_sequence && q->parallel.tensor <= 1)
         return ft_fail(error, FT_ERR_USAGE,
                        "sequence_parallel: needs several tensor-parallel ranks: give them with tp");

@@ -49,6 +49,8 @@ ft_status training_check(const ft_training *t, ft_error *error) {
                        FT_MAX_LORA_RANK);
     if (t->has_packed_base && t->lora_rank == 0)
         return ft_fail(error, FT_ERR_USAGE, "request: a base model in 4 bits is frozen: give the rank of its adapters");
+    if (t->has_packed_head && !t->has_packed_base)
+        return ft_fail(error, FT_ERR_USAGE, "request: a head in 4 bits needs a base model in 4 bits");
     return FT_OK;
 }
 

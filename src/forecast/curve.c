@@ -55,7 +55,8 @@ static bool is_same_plan(const ft_request *a, const ft_request *b) {
            p->data == q->data && p->has_sequence == q->has_sequence && p->sharding == q->sharding &&
            s->recompute == t->recompute && s->precision == t->precision && s->micro_batch == t->micro_batch &&
            s->accumulation == t->accumulation && s->loss_chunks == t->loss_chunks && s->lora_rank == t->lora_rank &&
-           s->has_packed_base == t->has_packed_base && is_same_text(s->lora_targets, t->lora_targets);
+           s->has_packed_base == t->has_packed_base && s->has_packed_head == t->has_packed_head &&
+           is_same_text(s->lora_targets, t->lora_targets);
 }
 
 static bool is_same(const ft_request *a, const ft_request *b) {

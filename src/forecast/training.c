@@ -139,7 +139,7 @@ static ft_status replay_rank(const forecast_job *job, const ft_graph *rank, cons
                              allocator_replay *out, ft_error *error) {
     ft_graph *graph = NULL;
     if (!context_is_language(job->context)) return allocator_replay_steps(rank, NULL, options, UINT64_MAX, out, error);
-    FT_TRY(training_loss_add(rank, &graph, error));
+    FT_TRY(training_loss_add(rank, options->dtype, &graph, error));
     ft_status status = allocator_replay_steps(graph, NULL, options, UINT64_MAX, out, error);
     ft_graph_free(graph);
     return status;

@@ -106,10 +106,15 @@ static void freeze(const adapter_builder *b) {
         if (b->graph->tensors[i].role == FT_CONSTANT) b->graph->tensors[i].is_frozen = true;
 }
 
+/* The product behind the last layer, with a matrix that no other operator reads (a table of words may). */
+static bool is_head(const adapter_builder *b, uint32_t op, uint32_t weight) {
+    return b->layers.of_op[op] > b->layers.count && b->from->tensors[weight].use_count == 1;
+}
+
 static void pack(const adapter_builder *b) {
     for (uint32_t k = 0; k < b->from->op_count; k++) {
         uint32_t w = weight_of(b->from, &b->from->ops[k]);
-        if (w == FT_NONE || !is_in_layer(b, k)) continue;
+        if (w == FT_NONE || !(is_in_layer(b, k) || (b->training->has_packed_head && is_head(b, k, w)))) continue;
         uint64_t elems = tensor_elems(b->from, &b->from->tensors[w]), blocks = num_div_up(elems, BLOCK);
         uint64_t scales = num_add_sat(blocks, num_mul_sat(num_div_up(blocks, BLOCKS_PER_SCALE), 4));
         b->graph->tensors[w].held_bytes = num_add_sat(num_div_up(elems, 2), scales);

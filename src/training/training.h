@@ -12,9 +12,9 @@
  * result. */
 ft_status training_graph_make(const ft_graph *bound, const ft_training *training, ft_graph **graph, ft_error *error);
 
-/* Cross-entropy behind the logits, in float32; a graph without logits is copied as it is. `rank` must outlive the
- * result. */
-ft_status training_loss_add(const ft_graph *rank, ft_graph **graph, ft_error *error);
+/* Cross-entropy behind the logits, in float32; a graph without logits is copied as it is. Activations are in `dtype`,
+ * or as they are in the graph where that is FT_DTYPE_UNKNOWN. `rank` must outlive the result. */
+ft_status training_loss_add(const ft_graph *rank, ft_dtype dtype, ft_graph **graph, ft_error *error);
 
 /* --- Copying graphs (copy.c) ------------------------------------------------------------------------------------- */
 

@@ -218,13 +218,15 @@ static void training_is_checked(void **state) {
     assert_refused("predict", "{\"mode\": \"train\", \"precision\": \"fp7\"}", "expected auto, pure, mixed or fp8");
     assert_refused("predict", "{\"mode\": \"train\", \"lora\": \"8:\"}", "lora: '8:' is not valid");
     assert_refused("predict", "{\"mode\": \"train\", \"lora\": 0}", "lora: is a number");
+    assert_refused("predict", "{\"mode\": \"train\", \"lora\": 8, \"pack_head\": true}", "needs qlora");
     assert_refused("predict", "{\"mode\": \"train\", \"lora\": 8, \"qlora\": \"4:q\"}", "adapters are given twice");
     assert_refused("predict", "{\"mode\": \"train\", \"micro_batch\": 1, \"accumulate\": 2}", "say the same");
     assert_refused("predict", "{\"tp\": 65537}", "tp: is 65537, but must be from 1 to 65536");
     assert_refused("observe", "{\"tp\": 2}", "tp: no such key here");
-    ft_command_free(parse("predict", "{\"mode\": \"train\", \"sequence\": 128, \"tp\": 2, \"pp\": \"2\", \"ep\": 1, "
-                                     "\"cp\": 1, \"dp\": 4, \"sharding\": \"fsdp\", \"sequence_parallel\": \"yes\", "
-                                     "\"loss_chunks\": 2, \"qlora\": \"8:q_proj\", \"micro_batch\": 1}"));
+    ft_command_free(parse("predict",
+                          "{\"mode\": \"train\", \"sequence\": 128, \"tp\": 2, \"pp\": \"2\", \"ep\": 1, "
+                          "\"cp\": 1, \"dp\": 4, \"sharding\": \"fsdp\", \"sequence_parallel\": \"yes\", "
+                          "\"loss_chunks\": 2, \"qlora\": \"8:q_proj\", \"pack_head\": true, \"micro_batch\": 1}"));
 }
 
 static void files_are_opened_when_allowed(void **state) {

@@ -88,6 +88,10 @@ static void a_packed_base_is_held_in_four_bits(void **state) {
     assert_int_equal(tensor_named(f.made, "model.layers.0.attn.q_proj.weight")->held_bytes, 2048 + 64 + 4);
     assert_int_equal(tensor_named(f.made, "lm_head.weight")->held_bytes, 0);
     drop(&f);
+    f = make((ft_training){.lora_rank = 4, .has_packed_base = true, .has_packed_head = true});
+    assert_int_equal(f.status, FT_OK);
+    assert_int_equal(tensor_named(f.made, "lm_head.weight")->held_bytes, 64 * 96 / 2 + 96 + 4);
+    drop(&f);
 }
 
 static void a_target_that_matches_nothing_is_an_error(void **state) {
@@ -103,11 +107,14 @@ static void the_loss_follows_the_logits_in_float32(void **state) {
     (void)state;
     fixture f = make((ft_training){0});
     ft_error error;
-    assert_int_equal(training_loss_add(f.made, &f.loss, &error), FT_OK);
+    assert_int_equal(training_loss_add(f.made, FT_DTYPE_UNKNOWN, &f.loss, &error), FT_OK);
     assert_int_equal(ft_graph_output_count(f.loss), 1);
     assert_string_equal(ft_graph_tensors(f.loss)[ft_graph_outputs(f.loss)[0]].name, "loss");
     assert_int_equal(tensor_named(f.loss, "logits.log_softmax")->held_bytes, 2 * 16 * 96 * 4);
     assert_int_equal(ft_graph_op_count(f.loss), ft_graph_op_count(f.made) + 3);
+    ft_graph_free(f.loss);
+    assert_int_equal(training_loss_add(f.made, FT_FLOAT32, &f.loss, &error), FT_OK);
+    assert_int_equal(ft_graph_op_count(f.loss), ft_graph_op_count(f.made) + 2); /* they are in float32 */
     drop(&f);
 }
 
