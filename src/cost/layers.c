@@ -70,11 +70,18 @@ typedef struct key_table {
     uint32_t count;
 } key_table;
 
-/* The number of a key from 1; 0: not in the table. Layers follow each other, so the search begins with the last. */
-static uint32_t number_of(const key_table *table, const layer_key *key) {
-    for (uint32_t i = table->count; i-- > 0;)
-        if (table->keys[i].length == key->length && memcmp(table->keys[i].name, key->name, key->length) == 0)
-            return i + 1;
+static bool is_number(const key_table *table, uint32_t number, const layer_key *key) {
+    const layer_key *k = &table->keys[number - 1];
+    return k->length == key->length && memcmp(k->name, key->name, key->length) == 0;
+}
+
+/* The number of a key from 1; 0: not in the table. Layers follow each other, so it is most likely `near` or the next.
+ */
+static uint32_t number_of(const key_table *table, const layer_key *key, uint32_t near) {
+    for (uint32_t i = near > 0 ? near : 1; i <= near + 1 && i <= table->count; i++)
+        if (is_number(table, i, key)) return i;
+    for (uint32_t i = table->count; i > 0; i--)
+        if (is_number(table, i, key)) return i;
     return 0;
 }
 
@@ -85,7 +92,7 @@ static void collect_keys(const ft_graph *graph, key_finder *find, key_table *tab
     for (uint32_t k = 0; k < graph->op_count && table->count < MAX_LAYERS; k++) {
         const ft_op *op = &graph->ops[k];
         if (op->is_folded || !is_heavy(op) || !find(graph, op, &key)) continue;
-        if (number_of(table, &key) == 0) table->keys[table->count++] = key;
+        if (number_of(table, &key, table->count) == 0) table->keys[table->count++] = key;
     }
 }
 
@@ -107,12 +114,14 @@ bool layers_find(const ft_graph *graph, arena *memory, model_layers *layers) {
     collect_keys(graph, key_of_weight, &table); /* operators may spell the same layer in another way */
     if (table.count == 0) collect_keys(graph, key_of, &table);
     layers->count = table.count;
-    uint32_t last = 0; /* operator that has a number */
+    uint32_t last = 0, near = 0; /* operator that has a number, and that number */
     for (uint32_t k = 0; k < graph->op_count; k++) {
         layer_key key;
-        uint32_t own = key_of(graph, &graph->ops[k], &key) ? number_of(&table, &key) : 0;
+        uint32_t own = key_of(graph, &graph->ops[k], &key) ? number_of(&table, &key, near) : 0;
         layers->of_op[k] = own > 0 ? own : layer_before(graph, layers, &graph->ops[k]);
-        if (own > 0) last = k;
+        if (own == 0) continue;
+        last = k;
+        near = own;
     }
     for (uint32_t k = last + 1; k < graph->op_count && layers->count > 0; k++)
         if (layers->of_op[k] == layers->count) layers->of_op[k] = layers->count + 1;

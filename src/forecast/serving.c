@@ -132,14 +132,17 @@ static ft_status resolve_lengths(forecast_job *job, ft_error *error) {
 }
 
 /* Caches have the type of activations, whatever weights are packed in. */
-static ft_status resolve_dtype(forecast_job *job, ft_error *error) {
-    const ft_graph *model = job->context->model;
-    ft_request *r = &job->out->request;
-    for (uint32_t i = 0; i < ft_graph_input_count(model) && r->dtype == FT_DTYPE_UNKNOWN; i++) {
+static ft_dtype dtype_of_file(const ft_graph *model) {
+    for (uint32_t i = 0; i < ft_graph_input_count(model); i++) {
         const ft_tensor *t = &ft_graph_tensors(model)[ft_graph_inputs(model)[i]];
-        if (ft_dtype_is_float(t->dtype)) r->dtype = t->dtype;
+        if (ft_dtype_is_float(t->dtype)) return t->dtype;
     }
-    if (r->dtype == FT_DTYPE_UNKNOWN) r->dtype = FT_FLOAT16;
+    return FT_FLOAT16;
+}
+
+static ft_status resolve_dtype(forecast_job *job, ft_error *error) {
+    ft_request *r = &job->out->request;
+    if (r->dtype == FT_DTYPE_UNKNOWN) r->dtype = dtype_of_file(job->context->model);
     if (ft_dtype_is_float(r->dtype) && ft_dtype_bits(r->dtype) >= 16) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "dtype: activations are not %s; packed weights are given by --weights",
                    ft_dtype_name(r->dtype));
@@ -199,7 +202,7 @@ ft_status job_resolve_serving(forecast_job *job, ft_error *error) {
 
 /* --- Ranks ------------------------------------------------------------------------------------------------------- */
 
-static serving_setup setup_of(const ft_request *r) {
+static serving_setup setup_of(const forecast_context *c, const ft_request *r) {
     const ft_serving *s = &r->serving;
     const serving_runtime *runtime = serving_runtime_find(s->runtime);
     bool has_own_memory = r->sheet == NULL || strcmp(ft_device_kind(r->sheet), "gpu") == 0;
@@ -208,6 +211,7 @@ static serving_setup setup_of(const ft_request *r) {
                            .weights = s->weights != NULL ? packed_format_find(s->weights) : NULL,
                            .cache = s->kv_format != NULL ? packed_format_find(s->kv_format) : NULL,
                            .dtype = r->dtype,
+                           .file_dtype = dtype_of_file(c->model),
                            .tokens = STEP_TOKENS,
                            .expert_ranks = r->parallel.expert};
 }
@@ -235,6 +239,10 @@ static ft_status check_experts(const ft_graph *bound, const ft_parallel *p, ft_e
     return ft_fail(error, FT_ERR_USAGE, "ep: '%s' has no experts that %u ranks could divide", bound->name, p->expert);
 }
 
+static bool is_whole(const ft_parallel *p) {
+    return p->tensor <= 1 && p->pipeline <= 1 && p->expert <= 1;
+}
+
 static ft_status measure_stages(forecast_context *c, context_ranks *r, ft_error *error) {
     ft_graph *bound = NULL;
     r->stage_count = at_least_one(r->parallel.pipeline);
@@ -242,14 +250,17 @@ static ft_status measure_stages(forecast_context *c, context_ranks *r, ft_error 
     if (r->stages == NULL) return FT_NOMEM(error);
     FT_TRY(language_bind_run(c->model, c->shapes, r->setup.tokens, 0, &bound, error));
     ft_status status = check_experts(bound, &r->parallel, error);
-    for (uint32_t i = 0; i < r->stage_count && status == FT_OK; i++) status = measure_stage(bound, r, i, error);
+    if (status == FT_OK && is_whole(&r->parallel))
+        status = serving_rank_measure(bound, &r->setup, &r->stages[0], error);
+    else
+        for (uint32_t i = 0; i < r->stage_count && status == FT_OK; i++) status = measure_stage(bound, r, i, error);
     ft_graph_free(bound);
     return status;
 }
 
 static ft_status find_ranks(forecast_context *c, const ft_request *request, const context_ranks **found,
                             ft_error *error) {
-    const serving_setup setup = setup_of(request);
+    const serving_setup setup = setup_of(c, request);
     context_ranks *item = c->ranks;
     while (item != NULL && !is_same(item, &request->parallel, &setup)) item = item->next;
     if (item == NULL) {

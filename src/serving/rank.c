@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "cost/cache.h"
-#include "cost/layers.h"
 #include "graph/geometry.h"
 #include "serving/serving.h"
 
@@ -103,7 +102,7 @@ static ft_status measure(ft_graph *rank, const serving_setup *s, arena *memory, 
     out->layers = layers.count;
     for (uint32_t i = 0; i < caches.count; i++) add_cache(out, rank, &caches.items[i], s);
     leave_out(rank, &caches);
-    FT_TRY(serving_weight_bytes(rank, s, &out->weight_bytes, error));
+    FT_TRY(serving_weight_bytes(rank, &layers, s, &out->weight_bytes, error));
     return measure_step(rank, s, out, error);
 }
 

@@ -9,6 +9,7 @@
 #define SERVING_SERVING_H
 
 #include "base/arena.h"
+#include "cost/layers.h"
 #include "foretell/serving.h"
 #include "graph/graph.h"
 
@@ -78,13 +79,15 @@ typedef struct serving_setup {
     const packed_format *weights; /* NULL: as in the file */
     const packed_format *cache;   /* NULL: as activations */
     ft_dtype dtype;               /* of activations and of weights that are not packed */
+    ft_dtype file_dtype;          /* of activations by the file: weights of this type get the other */
     int64_t tokens;               /* of the step that the graph is bound to */
     uint32_t expert_ranks;        /* that divide the experts */
     bool has_host_table;          /* the table of words is elsewhere */
 } serving_setup;
 
 /* Bytes of all stored tensors. `rank` is bound. */
-ft_status serving_weight_bytes(const ft_graph *rank, const serving_setup *setup, double *bytes, ft_error *error);
+ft_status serving_weight_bytes(const ft_graph *rank, const model_layers *layers, const serving_setup *setup,
+                               double *bytes, ft_error *error);
 /* `rank` is bound to a step without a past; tensors of its caches are changed. */
 ft_status serving_rank_measure(ft_graph *rank, const serving_setup *setup, serving_rank *out, ft_error *error);
 

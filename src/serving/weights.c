@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cost/layers.h"
-#include "cost/params.h"
 #include "graph/geometry.h"
 #include "serving/serving.h"
 
@@ -28,8 +26,7 @@ typedef struct weight_use {
 typedef struct weight_list {
     const ft_graph *graph;
     const serving_setup *setup;
-    model_layers layers;
-    param_marks marks;
+    const model_layers *layers;
     weight_use *uses; /* per tensor */
     bool has_experts;
 } weight_list;
@@ -63,8 +60,8 @@ static weight_kind kind_of(const weight_list *l, uint32_t k, uint32_t i) {
     if (is_lookup(op)) return i == 0 ? WEIGHT_TABLE : WEIGHT_OTHER;
     if (op->def->cost == COST_MOE) return i >= 2 && t->rank == 3 ? WEIGHT_EXPERT : WEIGHT_OTHER;
     if (op->def->cost != COST_MATMUL || i == op->def->x) return WEIGHT_OTHER;
-    if (l->layers.of_op[k] == 0) return WEIGHT_OTHER;
-    if (l->layers.of_op[k] > l->layers.count) return WEIGHT_HEAD;
+    if (l->layers->of_op[k] == 0) return WEIGHT_OTHER;
+    if (l->layers->of_op[k] > l->layers->count) return WEIGHT_HEAD;
     return leads_to_choice(l->graph, op, MAX_STEPS) ? WEIGHT_ROUTER : WEIGHT_MATRIX;
 }
 
@@ -154,33 +151,32 @@ static double bytes_of(const weight_list *l, uint32_t tensor) {
     if (s->weights != NULL && use->kind == WEIGHT_SCALE) return 0; /* the bits of a format have their share */
     double bits = s->weights != NULL ? packed_bits(l, use, t->name) : 0;
     if (bits > 0) return elems_of(l, use, t) * bits / 8;
-    bool is_unpacked = s->weights != NULL && use->kind != WEIGHT_OTHER && use->kind != WEIGHT_ROUTER;
-    if (is_unpacked && !is_wide_float(t->dtype))
-        return s->weights->is_of_experts ? (double)tensor_bytes(l->graph, t)
-                                         : elems_of(l, use, t) * (double)ft_dtype_bits(s->dtype) / 8;
-    bool is_cast = is_wide_float(t->dtype) && use->kind != WEIGHT_SCALE && t->dtype != FT_FLOAT32;
-    ft_dtype dtype = is_cast || (s->dtype != FT_DTYPE_UNKNOWN && t->rank >= 2 && is_wide_float(t->dtype) &&
-                                 use->kind != WEIGHT_SCALE)
-                         ? s->dtype
-                         : t->dtype;
+    bool is_matrix = use->kind != WEIGHT_OTHER && use->kind != WEIGHT_ROUTER;
+    if (s->weights != NULL && is_matrix && !s->weights->is_of_experts && !is_wide_float(t->dtype))
+        return elems_of(l, use, t) * (double)ft_dtype_bits(s->dtype) / 8; /* packed in the file, not in the format */
+    ft_dtype dtype = t->dtype == s->file_dtype && use->kind != WEIGHT_SCALE ? s->dtype : t->dtype;
     return (double)dtype_bytes(dtype, tensor_elems(l->graph, t));
+}
+
+/* Numbers that the graph has as values are arguments of operators: axes, sizes. */
+static bool is_weight(const ft_tensor *t) {
+    return t->role == FT_CONSTANT && t->use_count > 0 && (t->value == NULL || dtype_info_of(t->dtype).is_float);
 }
 
 static ft_status sum(weight_list *l, arena *memory, double *bytes, ft_error *error) {
     const ft_graph *graph = l->graph;
     l->uses = ARENA_ARRAY(memory, weight_use, (size_t)graph->tensor_count + 1);
-    if (l->uses == NULL || !layers_find(graph, memory, &l->layers) || !params_mark(graph, memory, &l->marks))
-        return FT_NOMEM(error);
+    if (l->uses == NULL) return FT_NOMEM(error);
     find_uses(l);
     *bytes = 0;
     for (uint32_t t = 0; t < graph->tensor_count; t++)
-        if (graph->tensors[t].role == FT_CONSTANT && tensor_has(&l->marks, t, MARK_PARAM | MARK_BUFFER))
-            *bytes += bytes_of(l, t);
+        if (is_weight(&graph->tensors[t])) *bytes += bytes_of(l, t);
     return FT_OK;
 }
 
-ft_status serving_weight_bytes(const ft_graph *rank, const serving_setup *setup, double *bytes, ft_error *error) {
-    weight_list list = {.graph = rank, .setup = setup};
+ft_status serving_weight_bytes(const ft_graph *rank, const model_layers *layers, const serving_setup *setup,
+                               double *bytes, ft_error *error) {
+    weight_list list = {.graph = rank, .setup = setup, .layers = layers};
     arena memory;
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
     ft_status status = sum(&list, &memory, bytes, error);
