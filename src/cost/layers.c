@@ -72,7 +72,8 @@ typedef struct key_table {
 
 static bool is_number(const key_table *table, uint32_t number, const layer_key *key) {
     const layer_key *k = &table->keys[number - 1];
-    return k->length == key->length && memcmp(k->name, key->name, key->length) == 0;
+    size_t last = key->length - 1; /* names differ most at their end */
+    return k->length == key->length && k->name[last] == key->name[last] && memcmp(k->name, key->name, last) == 0;
 }
 
 /* The number of a key from 1; 0: not in the table. Layers follow each other, so it is most likely `near` or the next.

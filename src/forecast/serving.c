@@ -202,6 +202,11 @@ ft_status job_resolve_serving(forecast_job *job, ft_error *error) {
 
 /* --- Ranks ------------------------------------------------------------------------------------------------------- */
 
+/* Ranks with the same tokens that divide the experts: those of data bring their own. */
+static uint32_t ranks_of_experts(const ft_parallel *p) {
+    return at_least_one(p->expert < p->tensor ? p->expert : p->tensor);
+}
+
 static serving_setup setup_of(const forecast_context *c, const ft_request *r) {
     const ft_serving *s = &r->serving;
     const serving_runtime *runtime = serving_runtime_find(s->runtime);
@@ -213,7 +218,7 @@ static serving_setup setup_of(const forecast_context *c, const ft_request *r) {
                            .dtype = r->dtype,
                            .file_dtype = dtype_of_file(c->model),
                            .tokens = STEP_TOKENS,
-                           .expert_ranks = r->parallel.expert};
+                           .expert_ranks = ranks_of_experts(&r->parallel)};
 }
 
 static bool is_same(const context_ranks *c, const ft_parallel *p, const serving_setup *s) {
@@ -295,6 +300,8 @@ static void worst_stage(const context_ranks *ranks, const ft_request *r, serving
                                .ranks = exchanging_ranks(&r->parallel),
                                .has_graphs = !s->has_no_graphs};
     double lo = 0, hi = 0;
+    *worst = (serving_memory){0};
+    *stage = 0;
     for (uint32_t i = 0; i < ranks->stage_count; i++) {
         serving_memory one;
         serving_memory_of(&ranks->stages[i], ranks->setup.runtime, &load, &one);
@@ -322,7 +329,7 @@ static void set_memory(const serving_memory *found, ft_metric_result *memory) {
 ft_status serving_memory_at(forecast_job *job, ft_metric_result *memory, ft_error *error) {
     const context_ranks *ranks = NULL;
     serving_memory worst;
-    uint32_t stage = 0;
+    uint32_t stage;
     FT_TRY(find_ranks(job->context, &job->out->request, &ranks, error));
     worst_stage(ranks, &job->out->request, &worst, &stage);
     *memory = (ft_metric_result){.metric = "peak_bytes"};
@@ -363,8 +370,11 @@ static ft_status add_pool(forecast_job *job, const context_ranks *ranks, const s
     double pool = (all * r->serving.utilization_ratio - rest) / (1 + ranks->setup.runtime->margin_ratio);
     if (!ranks->setup.runtime->has_pool || !(pool > 0) || !(token_bytes > 0)) return FT_OK;
     add_metric(job, "kv_pool_tokens", floor(pool / token_bytes));
-    return job_note(job, error, "%s fills %.3g of the memory: its pool has %.1f GiB for keys and values",
-                    r->serving.runtime, r->serving.utilization_ratio, pool / (1 << 30));
+    double share = r->serving.utilization_ratio;
+    char text[32] = "the memory";
+    if (share < 1) snprintf(text, sizeof text, "%.3g of the memory", share);
+    return job_note(job, error, "%s fills %s: its pool has %.1f GiB for keys and values", r->serving.runtime, text,
+                    pool / (1 << 30));
 }
 
 static ft_status note_windows(forecast_job *job, const serving_rank *rank, const serving_runtime *runtime,
@@ -373,9 +383,10 @@ static ft_status note_windows(forecast_job *job, const serving_rank *rank, const
     for (uint32_t i = 0; i < rank->cache_count; i++)
         if (rank->caches[i].window > window) window = rank->caches[i].window;
     if (window == 0 || window >= job->out->request.serving.context_tokens || runtime->window_ratio == 0) return FT_OK;
-    return job_note(job, error,
-                    "layers with a window of %lld tokens need no more, but %s reserves %.3g of the context (kv_unused)",
-                    (long long)window, runtime->name, runtime->window_ratio);
+    char text[32] = "the whole context";
+    if (runtime->window_ratio < 1) snprintf(text, sizeof text, "%.3g of the context", runtime->window_ratio);
+    return job_note(job, error, "layers with a window of %lld tokens need no more, but %s reserves %s (kv_unused)",
+                    (long long)window, runtime->name, text);
 }
 
 static ft_status note_parts(forecast_job *job, const serving_memory *found, ft_error *error) {
@@ -392,7 +403,7 @@ static ft_status note_parts(forecast_job *job, const serving_memory *found, ft_e
 ft_status job_predict_serving(forecast_job *job, ft_error *error) {
     const context_ranks *ranks = NULL;
     serving_memory worst;
-    uint32_t stage = 0;
+    uint32_t stage;
     job->metrics[METRIC_TIME].missing_reason =
         "times of serving are not predicted; --shape sequence=N --shape past=N predicts a single run";
     job->out->time_note_count = job->out->note_count;

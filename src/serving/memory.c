@@ -52,7 +52,7 @@ void serving_memory_of(const serving_rank *rank, const serving_runtime *runtime,
         needed += c->token_bytes * needed_tokens(c->window, context);
         reserved += c->token_bytes * reserved_tokens(runtime, c->window, context);
     }
-    double input = rank->input_token_bytes * (double)load->prompt_tokens;
+    double input = rank->input_token_bytes * (double)load->prompt_tokens + rank->input_bytes;
     double activations = runtime->has_all_logits ? rank->step_token_bytes * step + rank->logit_bytes * logits
                                                  : fmax(rank->step_token_bytes * step, rank->logit_bytes * logits);
     out->sequence_bytes = reserved + input + rank->state_bytes;

@@ -37,6 +37,8 @@ static void add_cache(serving_rank *out, const ft_graph *rank, const cache_tenso
     if (c->axis < 0) {
         ft_dtype dtype = s->runtime->states != FT_DTYPE_UNKNOWN ? s->runtime->states : t->dtype;
         out->state_bytes += elems * (double)ft_dtype_bits(dtype) / 8;
+    } else if (c->is_of_input && c->length != s->tokens) {
+        out->input_bytes += elems * cache_bits(s, t) / 8 * (double)c->length;
     } else if (c->is_of_input) {
         out->input_token_bytes += elems * cache_bits(s, t) / 8;
     } else {
@@ -71,21 +73,28 @@ static double expert_elems(const ft_graph *rank, const ft_op *op, uint32_t exper
     return (double)op_attr_int(op, "k", 1) / (expert_ranks > 0 ? expert_ranks : 1) * (inner + width);
 }
 
-static ft_status measure_step(const ft_graph *rank, const serving_setup *s, serving_rank *out, ft_error *error) {
+/* Columns of the logits, which are counted for as many positions as are sampled, whatever the graph computes. */
+static double leave_out_logits(ft_graph *rank) {
+    double columns = 0;
+    for (uint32_t i = 0; i < rank->outputs.count; i++) {
+        ft_tensor *t = &rank->tensors[rank->outputs.items[i]];
+        bool is_cache = t->rank != 3 || t->producer == FT_NONE || t->held_bytes == 1;
+        if (is_cache || rank->ops[t->producer].def->cost != COST_MATMUL) continue;
+        columns = fmax(columns, (double)t->dims[2]);
+        t->held_bytes = 1;
+    }
+    return columns;
+}
+
+static ft_status measure_step(ft_graph *rank, const serving_setup *s, serving_rank *out, ft_error *error) {
     ft_cost_options options = ft_cost_options_default();
     ft_memory memory;
-    double experts = 0, vocabulary = 0;
+    double experts = 0, vocabulary = leave_out_logits(rank);
     options.dtype = s->runtime->activations != FT_DTYPE_UNKNOWN ? s->runtime->activations : s->dtype;
     FT_TRY(ft_memory_plan(rank, &options, &memory, NULL, NULL, error));
     for (uint32_t k = 0; k < rank->op_count; k++)
         if (rank->ops[k].def->cost == COST_MOE)
             experts = fmax(experts, expert_elems(rank, &rank->ops[k], s->expert_ranks));
-    for (uint32_t i = 0; i < rank->outputs.count; i++) {
-        const ft_tensor *t = &rank->tensors[rank->outputs.items[i]];
-        bool is_logits = t->rank == 3 && t->held_bytes != 1 && t->producer != FT_NONE &&
-                         rank->ops[t->producer].def->cost == COST_MATMUL;
-        if (is_logits) vocabulary = fmax(vocabulary, (double)t->dims[2]);
-    }
     out->step_token_bytes =
         (double)memory.activation_bytes / (double)s->tokens + experts * (double)ft_dtype_bits(options.dtype) / 8;
     out->logit_bytes = vocabulary * sizeof(float);

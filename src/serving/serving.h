@@ -67,6 +67,7 @@ typedef struct serving_rank {
     window_cache caches[SERVING_MAX_WINDOWS];
     uint32_t cache_count;
     double input_token_bytes; /* cache of each token of an encoder's input */
+    double input_bytes;       /* the same of a sequence, where that input has a fixed size */
     double state_bytes;       /* of a sequence */
     double step_token_bytes;  /* activations, per token of a step */
     double logit_bytes;       /* of a position whose logits are computed */

@@ -180,6 +180,24 @@ static void assumed_parts_are_marked(void **state) {
     assert_true(part("graphs") == 0);
 }
 
+/* An encoder's input of 1500 places, whatever the prompt; the decoder has 64 numbers a token and layer, keys and
+ * values.
+ */
+static void an_encoder_of_fixed_size_has_a_cache_of_that_size(void **state) {
+    (void)state;
+    static const char whisper[] =
+        "{\"model_type\": \"whisper\", \"d_model\": 64, \"encoder_layers\": 2, \"decoder_layers\": 2,"
+        "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 4, \"encoder_ffn_dim\": 128,"
+        "\"decoder_ffn_dim\": 128, \"vocab_size\": 96, \"num_mel_bins\": 80, \"max_source_positions\": 1500,"
+        "\"max_target_positions\": 448, \"torch_dtype\": \"float16\"}";
+    ft_request r = usual();
+    r.serving.context_tokens = 100;
+    r.serving.runtime = "torch";
+    read_model(whisper);
+    serve(&r);
+    assert_true(part("kv_cache") == 4.0 * (100 + 1500) * 2 * 2 * 64 * 2);
+}
+
 /* --- Measured loads ---------------------------------------------------------------------------------------------- */
 
 static const char qwen_235b[] =
@@ -354,6 +372,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_latent_cache_is_whole_on_every_rank, begin, end),
         cmocka_unit_test_setup_teardown(the_result_says_what_it_was_predicted_with, begin, end),
         cmocka_unit_test_setup_teardown(assumed_parts_are_marked, begin, end),
+        cmocka_unit_test_setup_teardown(an_encoder_of_fixed_size_has_a_cache_of_that_size, begin, end),
         cmocka_unit_test_setup_teardown(caches_are_those_that_runtimes_log, begin, end),
         cmocka_unit_test_setup_teardown(a_whole_load_is_that_of_the_driver, begin, end),
         cmocka_unit_test_setup_teardown(capacities_agree_with_predictions, begin, end),
