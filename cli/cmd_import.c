@@ -37,6 +37,8 @@ static const char doc[] =
     "  kernels    measured kernels and operators: a CSV of your own\n"
     "             (docs/formats/kernels.md), or files of NeuSight,\n"
     "             DeepBench, aiconfigurator, vidur or PipeWeave\n"
+    "  mlp        trainings of multi-layer perceptrons with the utilisation of\n"
+    "             the GPU (docs/formats/mlp.md)\n"
     "  npu        estimates of Arm's Vela for TFLite networks:\n"
     "             summary.csv and tflite/\n"
     "  perfseer   a PerfSeer or GAPP folder of pickled graphs and labels\n"
@@ -74,7 +76,7 @@ const option_set cmd_import_options = {.rows = rows,
                                        .check = check,
                                        .doc = doc,
                                        .args_doc = "KIND SOURCE",
-                                       .first_argument = "ansor cg kernels npu perfseer table timm trace",
+                                       .first_argument = "ansor cg kernels mlp npu perfseer table timm trace",
                                        .argument = parse_argument};
 
 /* --- Running ----------------------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ typedef struct ft_import_result {
     bool is_pool;      /* a "table" without metrics: models to choose from (sample.h), not measured */
 } ft_import_result;
 
-/* `kind`: "ansor", "cg", "kernels", "npu", "perfseer", "table", "timm", "trace". The folder appears when it is
+/* `kind`: "ansor", "cg", "kernels", "mlp", "npu", "perfseer", "table", "timm", "trace". The folder appears when it is
  * complete; an existing folder is an error. */
 FT_API ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
                            ft_import_result *result, ft_error *error);

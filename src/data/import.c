@@ -14,8 +14,9 @@
 #include "base/text.h"
 #include "data/records.h"
 
-static const importer *const importers[] = {&ansor_importer,    &cg_importer,    &kernels_importer, &npu_importer,
-                                            &perfseer_importer, &table_importer, &timm_importer,    &trace_importer};
+static const importer *const importers[] = {&ansor_importer, &cg_importer,   &kernels_importer,
+                                            &mlp_importer,   &npu_importer,  &perfseer_importer,
+                                            &table_importer, &timm_importer, &trace_importer};
 
 enum { IMPORTER_COUNT = sizeof importers / sizeof importers[0] };
 

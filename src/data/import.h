@@ -20,8 +20,8 @@ typedef struct importer {
     ft_status (*run)(import_job *job);
 } importer;
 
-extern const importer ansor_importer, cg_importer, kernels_importer, npu_importer, perfseer_importer, table_importer,
-    timm_importer, trace_importer;
+extern const importer ansor_importer, cg_importer, kernels_importer, mlp_importer, npu_importer, perfseer_importer,
+    table_importer, timm_importer, trace_importer;
 
 /* Reports a skipped item and the reason; an error when the import is strict. `why` is the same text for all items
  * skipped for one reason. */
@@ -79,5 +79,12 @@ ft_status model_files_add(import_job *job, builder *b, model_file *files, uint32
  * "nnmeter-operators". A folder without such files adds nothing. Records get `metric_count` metrics, of which `time`
  * is in microseconds. */
 ft_status import_operators(import_job *job, builder *b, const char *folder, uint32_t time, uint32_t metric_count);
+
+/* --- import_mlp.c ------------------------------------------------------------------------------------------------ */
+
+/* A graph with an open batch from a list of layers as Python prints it:
+ *   [('linear', 629, 792540), ('ReLU', 629, 0), ...]: kind, width, parameters
+ * FT_ERR_FORMAT, FT_ERR_LIMIT or FT_ERR_UNSUPPORTED when it is not such a list. */
+ft_status mlp_graph(const char *layers, ft_graph **graph, ft_error *error);
 
 #endif
