@@ -98,7 +98,7 @@ static ft_status begin_metrics(forecast_job *job, ft_error *error) {
     for (uint32_t i = 0; i < METRIC_OTHERS; i++)
         job->metrics[i] = (ft_metric_result){.metric = names[i], .value = NAN, .lo = NAN, .hi = NAN};
     for (uint32_t i = 0; i < METRIC_OTHERS; i++) job->metrics[i].provenance = FT_ASSUMED;
-    job->metrics[METRIC_UTIL].missing_reason = "no predictor of the set was trained on measured utilisation";
+    job->metrics[METRIC_UTIL].missing_reason = "no predictor of the set predicts the utilisation of this device";
     job->out->metrics = job->metrics;
     job->out->metric_count = METRIC_OTHERS;
     return FT_OK;
@@ -127,6 +127,7 @@ ft_status job_predict(forecast_job *job, const ft_request *given, ft_error *erro
     else
         FT_TRY(job_predict_time(job, error));
     job->out->time_note_count = job->out->note_count;
+    FT_TRY(job_predict_utilisation(job, error));
     return job_is_training(job) ? job_predict_training(job, error) : job_predict_memory(job, error);
 }
 

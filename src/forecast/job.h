@@ -5,6 +5,7 @@
  *   job.c            one request: notes, and the choice of the predictor
  *   defaults.c       what the request left open: type and setting
  *   time.c, memory.c the metrics
+ *   utilisation.c    how busy the step keeps a GPU
  *   training.c       the memory of language models and divided models in training
  *   serving.c        the memory of language models that are served
  *   limit.c          the shortest time that the data sheet allows
@@ -158,6 +159,11 @@ ft_status serving_memory_at(forecast_job *job, ft_metric_result *memory, ft_erro
 
 /* Whether a metric is a ratio, which does not grow with the work. */
 bool job_is_ratio(const char *metric);
+/* A ratio is at most 1, whatever a network predicts. */
+ft_metric_result job_clamp_ratio(ft_metric_result m);
+
+/* How busy the step keeps a GPU, once its time is predicted (utilisation.c). */
+ft_status job_predict_utilisation(forecast_job *job, ft_error *error);
 
 /* Changes the parts of a metric so that they add up to a new value. */
 ft_status job_scale_parts(forecast_job *job, ft_metric_result *m, double value, ft_error *error);

@@ -28,7 +28,7 @@ static void write_others(json_writer *j, const ft_result *result) {
     jsonw_open_object(j, JSON_BLOCK);
     for (uint32_t i = 0; i < result->metric_count; i++) {
         const ft_metric_result *other = &result->metrics[i];
-        if (!is_other_metric(other)) continue;
+        if (!is_other_metric(result, i)) continue;
         jsonw_key(j, other->metric);
         jsonw_open_object(j, JSON_LINE);
         jsonw_pair_double(j, "value", other->value);

@@ -77,8 +77,9 @@ uint32_t *layers_choose(const ft_result *result, uint32_t top, uint32_t *count);
 /* The sum of all memory parts with the name of this one; NaN unless it is the first of them. */
 double memory_part_bytes(const ft_result *result, uint32_t index);
 
-/* Whether a metric is listed beside time and memory: one that was predicted. */
-bool is_other_metric(const ft_metric_result *m);
+/* Whether a metric is listed beside time and memory: one that was predicted. "util_ratio" is not where it repeats
+ * "gpu_util_ratio". */
+bool is_other_metric(const ft_result *result, uint32_t index);
 
 /* "time_lo_us" of "time_us" and "lo". */
 enum { METRIC_NAME_SIZE = 64 };
@@ -102,6 +103,7 @@ void report_table_layers(sink *out, const ft_style *style, uint32_t top, const f
                          const ft_result *result);
 void report_table_notes(sink *out, const ft_style *style, const ft_results *results);
 void report_table_memory(sink *out, const ft_style *style, const ft_results *results);
+void report_table_utilisation(sink *out, const ft_style *style, const ft_results *results);
 void report_table_others(sink *out, const ft_style *style, const ft_results *results);
 
 #endif

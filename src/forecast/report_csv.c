@@ -43,7 +43,7 @@ static void add_others(buf *out, const ft_result *result) {
     char name[METRIC_NAME_SIZE];
     for (uint32_t i = 0; i < result->metric_count; i++) {
         const ft_metric_result *other = &result->metrics[i];
-        if (!is_other_metric(other)) continue;
+        if (!is_other_metric(result, i)) continue;
         add_pair(&text, other->metric, other->value);
         add_pair(&text, metric_end_name(other->metric, "lo", name), other->lo);
         add_pair(&text, metric_end_name(other->metric, "hi", name), other->hi);

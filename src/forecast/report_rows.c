@@ -132,7 +132,9 @@ static void fill_run(int64_t samples, result_row *row) {
     row->run_hi_s = steps * row->time_hi_us * 1e-6;
 }
 
-bool is_other_metric(const ft_metric_result *m) {
+bool is_other_metric(const ft_result *result, uint32_t index) {
+    const ft_metric_result *m = &result->metrics[index];
+    if (strcmp(m->metric, "util_ratio") == 0 && ft_result_metric(result, "gpu_util_ratio") != NULL) return false;
     return !isnan(m->value) && strcmp(m->metric, "time_us") != 0 && strcmp(m->metric, "peak_bytes") != 0;
 }
 

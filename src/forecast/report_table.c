@@ -233,6 +233,7 @@ void report_add_table(report_writer *w, const ft_model_results *entry, const mod
     write_facts(&w->out, entry, facts);
     write_grid(w, entry, facts);
     report_table_memory(&w->out, style, results);
+    report_table_utilisation(&w->out, style, results);
     report_table_others(&w->out, style, results);
     for (uint32_t i = 0; w->style.has_layers && i < results->count; i++)
         report_table_layers(&w->out, style, w->style.top, entry, &results->items[i]);

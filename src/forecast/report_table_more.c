@@ -178,6 +178,74 @@ void report_table_memory(sink *out, const ft_style *style, const ft_results *res
     }
 }
 
+/* --- Utilisation --------------------------------------------------------------------------------------------- */
+
+/* Metrics that have a table of their own, a row for each result. */
+static const char *const util_metrics[] = {"gpu_util_ratio", "sm_active_ratio", "sm_occupancy_ratio"};
+enum { UTIL_METRICS = sizeof util_metrics / sizeof util_metrics[0] };
+
+static bool is_util_metric(const char *metric) {
+    for (size_t i = 0; i < UTIL_METRICS; i++)
+        if (strcmp(metric, util_metrics[i]) == 0) return true;
+    return false;
+}
+
+typedef struct util_list {
+    const ft_results *results;
+    const ft_style *style;
+} util_list;
+
+static const ft_result *util_at(const ft_results *results, uint32_t row) {
+    for (uint32_t i = 0; i < results->count; i++)
+        if (ft_result_metric(&results->items[i], util_metrics[0]) != NULL && row-- == 0) return &results->items[i];
+    return NULL;
+}
+
+static void put_util(const void *user, uint32_t row, grid_cell *cells) {
+    const util_list *l = user;
+    const ft_result *result = util_at(l->results, row);
+    if (result == NULL) return; /* there are as many rows as results with the metric */
+    const ft_metric_result *busy = ft_result_metric(result, util_metrics[0]);
+    text_fit(result->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
+    snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)result->request.batch);
+    for (size_t i = 0; i < UTIL_METRICS; i++) {
+        const ft_metric_result *m = ft_result_metric(result, util_metrics[i]);
+        char interval[INTERVAL_TEXT_SIZE] = "";
+        if (m == NULL) continue;
+        metric_words(m->metric, m->value, cells[2 + 2 * i].text);
+        metric_interval(m->metric, m->lo, m->hi, interval);
+        snprintf(cells[3 + 2 * i].text, sizeof cells[3 + 2 * i].text, "%s", interval);
+    }
+    snprintf(cells[8].text, sizeof cells[8].text, "%s", ft_provenance_name(busy->provenance));
+}
+
+void report_table_utilisation(sink *out, const ft_style *style, const ft_results *results) {
+    static const grid_column columns[] = {
+        {.title = "Device", .is_flexible = true, .is_distinct = true, .comfort = 18},
+        {.title = "Batch", .is_right = true},
+        {.title = "GPU busy", .is_right = true},
+        {.title = "90 % interval", .is_right = true, .drop = 3},
+        {.title = "SM active", .is_right = true},
+        {.title = "90 % interval", .is_right = true, .drop = 4},
+        {.title = "Occupancy", .is_right = true},
+        {.title = "90 % interval", .is_right = true, .drop = 5},
+        {.title = "Provenance", .drop = 1},
+    };
+    const util_list l = {results, style};
+    uint32_t rows = 0;
+    while (util_at(results, rows) != NULL) rows++;
+    if (rows == 0) return;
+    heading(out, style, "Utilisation");
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = sizeof columns / sizeof columns[0],
+                       .indent = INDENT,
+                       .row = put_util,
+                       .user = &l,
+                       .row_count = rows},
+               out);
+}
+
 /* --- Other metrics ------------------------------------------------------------------------------------------- */
 
 typedef struct other_list {
@@ -190,7 +258,8 @@ static const ft_metric_result *other_at(const ft_results *results, uint32_t row,
     for (uint32_t i = 0; i < results->count; i++) {
         *result = &results->items[i];
         for (uint32_t m = 0; m < (*result)->metric_count; m++)
-            if (is_other_metric(&(*result)->metrics[m]) && row-- == 0) return &(*result)->metrics[m];
+            if (is_other_metric(*result, m) && !is_util_metric((*result)->metrics[m].metric) && row-- == 0)
+                return &(*result)->metrics[m];
     }
     return NULL;
 }

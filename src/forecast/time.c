@@ -160,8 +160,7 @@ static ft_metric_result as_extrapolated(ft_metric_result m) {
 
 /* --- From a predictor ---------------------------------------------------------------------------------------- */
 
-/* A ratio is at most 1, whatever a network predicts. */
-static ft_metric_result clamp_ratio(ft_metric_result m) {
+ft_metric_result job_clamp_ratio(ft_metric_result m) {
     if (!job_is_ratio(m.metric)) return m;
     double *const values[] = {&m.value, &m.lo, &m.hi};
     for (size_t i = 0; i < 3; i++)
@@ -189,7 +188,7 @@ static ft_status add_others(forecast_job *job, const predictor_choice *choice, b
         ft_status status = predictor_predict(p, &in, &output, error);
         if (status == FT_ERR_UNSUPPORTED) continue; /* not measured in this setting */
         FT_TRY(status);
-        ft_metric_result m = clamp_ratio(predictor_metric_result(p, target.index, &output));
+        ft_metric_result m = job_clamp_ratio(predictor_metric_result(p, target.index, &output));
         m.predictor = choice->entry->path;
         add_metric(job, is_unmeasured ? as_extrapolated(m) : m);
     }

@@ -24,6 +24,8 @@
     /* memory of GPUs */                                                                                               \
     X(memory_replay)   /* memory/: the step replayed through the caching allocator */                                  \
     X(memory_plan)     /* memory/: its timeline and a constant, for comparison */                                      \
+    /* utilisation of GPUs */                                                                                          \
+    X(gpu_util)        /* utilisation/: kernels over the time of the step */                                           \
     /* graph networks of the literature */                                                                             \
     X(digraph)         /* peers/: GIN, GCN, GAT or SAGE over kernels */                                                \
     X(perfsage)        /* peers/: PerfSAGE */                                                                          \
