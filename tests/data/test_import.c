@@ -67,11 +67,12 @@ static void expect_failure(const char *kind, const char *source, bool is_strict,
 
 static void test_kinds(void **state) {
     (void)state;
-    assert_int_equal(ft_import_kind_count(), 7);
+    assert_int_equal(ft_import_kind_count(), 9);
     assert_string_equal(ft_import_kind_name(0), "ansor");
     assert_non_null(ft_import_kind_text(2));
-    assert_null(ft_import_kind_name(7));
-    expect_failure("csv", "x", false, FT_ERR_USAGE, "known: ansor, cg, kernels, npu, perfseer, table, timm");
+    assert_null(ft_import_kind_name(9));
+    expect_failure("csv", "x", false, FT_ERR_USAGE,
+                   "known: ansor, cg, kernels, mlp, npu, perfseer, table, timm, trace");
 }
 
 static void test_metrics(void **state) {
