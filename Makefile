@@ -56,7 +56,8 @@ PROTO_HEADERS := $(PROTO_OBJECTS:.o=.h)
 RULE_FILES   := $(sort $(wildcard rules/*.json))
 DEVICE_FILES := $(sort $(wildcard devices/*.json))
 CATALOGUE    := catalogue/models.csv $(sort $(wildcard catalogue/*.json))
-EMBEDDED     := $(BUILD)/gen/rules.o $(BUILD)/gen/device.o $(BUILD)/gen/catalogue.o
+HOST_FILES   := $(sort $(wildcard hosts/*.json))
+EMBEDDED     := $(BUILD)/gen/rules.o $(BUILD)/gen/device.o $(BUILD)/gen/host.o $(BUILD)/gen/catalogue.o
 LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(PROTO_OBJECTS) $(EMBEDDED)
 TEST_ROOMS   := $(sort $(patsubst tests/%/,%,$(dir $(TEST_SOURCES))))
 TESTS        := $(TEST_ROOMS:%=$(BUILD)/tests/%)
@@ -119,9 +120,12 @@ $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: $(ONNX_PROTO) | $(BUILD)/fl
 $(BUILD)/gen/graphdef.pb-c.c $(BUILD)/gen/graphdef.pb-c.h &: $(GRAPHDEF) | $(BUILD)/flags
 	$(call brief,GEN,$(BUILD)/gen/graphdef.pb-c.c)protoc-c -I$(dir $<) --c_out=$(BUILD)/gen $(notdir $<)
 
-# The fusion rules and the devices travel inside the library.
+# The fusion rules, the devices and the hosts travel inside the library.
 $(BUILD)/gen/rules.c: scripts/embed $(RULE_FILES) | $(BUILD)/flags
 	$(call brief,GEN,$@)scripts/embed rules $(RULE_FILES) > $@
+
+$(BUILD)/gen/host.c: scripts/embed $(HOST_FILES) | $(BUILD)/flags
+	$(call brief,GEN,$@)scripts/embed host $(HOST_FILES) > $@
 
 $(BUILD)/gen/device.c: scripts/embed $(DEVICE_FILES) | $(BUILD)/flags
 	$(call brief,GEN,$@)scripts/embed device $(DEVICE_FILES) > $@

@@ -84,6 +84,16 @@ static void parse_layout(void *input, const char *text, const option_row *row, s
     add_setting(input, join(input, "layout=", text, state), join(input, "--layout ", text, state), state);
 }
 
+static void parse_host(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    add_setting(input, join(input, "host=", text, state), join(input, "--host ", text, state), state);
+    (void)row;
+}
+
+static void parse_launch(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    add_setting(input, join(input, "launch_us=", text, state), join(input, "--launch-us ", text, state), state);
+    (void)row;
+}
+
 static void parse_compile(void *input, const char *text, const option_row *row, struct argp_state *state) {
     if (text != NULL && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
         argp_error(state, "--%s=%s: expected yes or no", row->name, text);
@@ -123,6 +133,12 @@ static const option_row rows[] = {
      0, PARSED_WHOLE_BY(parse_runtime), .choices = "vllm trtllm sglang torch llama.cpp @runtimes"},
     {"layout", "LAYOUT", "memory layout of images: nchw or nhwc (the usual one of the device)", 0,
      PARSED_WHOLE_BY(parse_layout), .choices = "nchw nhwc"},
+    {"host", "CLASS",
+     "host that launches the kernels of a GPU: typical, desktop, workstation, server or server-2016 "
+     "(typical, for batches below those measured)",
+     0, PARSED_WHOLE_BY(parse_host), .choices = "typical desktop workstation server server-2016"},
+    {"launch-us", "US", "microseconds that your host takes to launch a kernel, as 'foretell trace summary' prints", 0,
+     PARSED_WHOLE_BY(parse_launch)},
     {"compile", "WHETHER", "compiled by PyTorch: yes or no (no)", 0, PARSED_WHOLE_BY(parse_compile),
      .choices = "yes no", .is_value_optional = true},
     {"optimizer", "NAME",

@@ -14,8 +14,8 @@ typedef struct embedded_file {
     const char *json;
 } embedded_file;
 
-extern const embedded_file rules_builtin[], device_builtin[];
-extern const uint32_t rules_builtin_count, device_builtin_count;
+extern const embedded_file rules_builtin[], device_builtin[], host_builtin[];
+extern const uint32_t rules_builtin_count, device_builtin_count, host_builtin_count;
 
 /* By its name or one of its other names; NULL when there is none. */
 const embedded_file *embedded_find(const embedded_file *files, uint32_t count, const char *name);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cost/cost.h"
 #include "graph/graph.h"
+#include "predictor/core/host.h"
 #include "predictor/torch/torch_model.h"
 
 /* --- Kernels of a model -------------------------------------------------------------------------------------- */
@@ -95,6 +96,7 @@ typedef struct resolved_request {
     uint32_t cost_row; /* of unit costs: that of the measured setting, or of its group for another device */
     torch_side side;   /* of the networks: that of the measured setting */
     double batch;
+    host_request host;
 } resolved_request;
 
 /* Types that PyTorch computes whole models in, and that were measured. Others would be taken for the nearest of them.
@@ -110,6 +112,7 @@ static ft_status resolve_request(const torch_model *m, const model_view *s, cons
                                  resolved_request *r, ft_error *error) {
     FT_TRY(check_dtype(s->request.dtype, error));
     FT_TRY(torch_setting_parse(s->request.setting, s->request.mode, s->request.dtype, &r->requested, error));
+    FT_TRY(host_request_parse(s->request.setting, &r->host, error));
     r->requested.device = target->index;
     if (target->index != FT_NONE)
         r->sheet = m->sheets[target->index];
@@ -152,12 +155,20 @@ static const float *basis_of(const torch_model *m, const torch_view *view, uint3
     return view->basis + (size_t)member * view->row_count * m->config.basis * TORCH_TERMS;
 }
 
-static ft_status list_terms(const torch_view *view, const resolved_request *r, arena *memory, torch_term_list *list,
-                            ft_error *error) {
+/* Where cuDNN has another algorithm for the request than for the measured setting, kernels are scaled. */
+static ft_status list_terms(const torch_model *m, const torch_view *view, const resolved_request *r, arena *memory,
+                            torch_term_list *list, ft_error *error) {
     double anchors[TORCH_ANCHORS];
     torch_sheet_anchors(&r->sheet, &r->requested, anchors);
-    bool is_made = torch_term_list_make(view->rows, view->row_count, r->side, anchors, r->batch, memory, list);
-    return is_made ? FT_OK : FT_NOMEM(error);
+    if (!torch_term_list_make(view->rows, view->row_count, r->side, anchors, r->batch, memory, list))
+        return FT_NOMEM(error);
+    const torch_setting *known = measured_setting(m, r);
+    for (uint32_t i = 0; r->sheet.is_gpu && i < list->count; i++) {
+        const torch_row *row = &view->rows[list->rows[i]];
+        list->amounts[i] *= torch_algorithm_ratio(&r->sheet, &r->requested, row) /
+                            torch_algorithm_ratio(&m->sheets[known->device], known, row);
+    }
+    return FT_OK;
 }
 
 static ft_status run_ensemble(const torch_model *m, const torch_view *view, const resolved_request *r, arena *memory,
@@ -166,7 +177,7 @@ static ft_status run_ensemble(const torch_model *m, const torch_view *view, cons
     assert(members > 0 && members <= TORCH_MAX_MEMBERS);
     double ratio = mode_ratio(m, r);
     torch_term_list list;
-    FT_TRY(list_terms(view, r, memory, &list, error));
+    FT_TRY(list_terms(m, view, r, memory, &list, error));
     uint32_t *launches = ARENA_ARRAY(memory, uint32_t, (size_t)view->row_count + 1);
     e->times = ARENA_ARRAY(memory, double, (size_t)view->row_count + 1);
     if (launches == NULL || e->times == NULL) return FT_NOMEM(error);
@@ -192,16 +203,10 @@ static double disagreement(const ensemble_result *e, uint32_t members) {
     return members > 1 ? sqrt(squares / (members - 1)) : 0;
 }
 
-/* --- Assumptions --------------------------------------------------------------------------------------------- */
+/* A batch is small when it is below a fourth of those measured. */
+static const double SMALL_BATCH = 4;
 
-/* Launch overhead of a kernel on the host, where it may exceed the time on the GPU: at batches much smaller than those
- * measured, where the GPU never waited. It was not measured; these are common overheads of PyTorch for an operator,
- * with Python and autocast, from published latencies of single images. */
-static double launch_us(const resolved_request *r) {
-    static const double EAGER_US = 30, COMPILED_US = 15;
-    return (r->requested.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) *
-           (r->requested.mode == FT_TRAIN ? COST_TRAINING_FORWARDS : 1);
-}
+/* --- Assumptions --------------------------------------------------------------------------------------------- */
 
 /* Training was measured on one GPU only, so the ratio to others is not known. */
 static bool is_borrowed_training(const torch_model *m, const resolved_request *r) {
@@ -233,24 +238,18 @@ static double measured_width(const torch_model *m, const resolved_request *r, do
     return typical > 0 && spread > typical ? width * spread / typical : width;
 }
 
-/* Uncertainty from disagreement of the members, kernels unlike those of training, a setting of another device, and a
- * GPU that may wait for launches. Old files have no widths: their spread is calibrated. */
-static double find_spread(const torch_model *m, const resolved_request *r, const ensemble_result *e, double coverage,
-                          bool may_wait) {
-    static const double MIN_SPREAD = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.02, MAY_WAIT = 0.2;
+/* Uncertainty from disagreement of the members, kernels unlike those of training, and a setting of another device. Old
+ * files have no widths: their spread is calibrated. */
+static double find_spread(const torch_model *m, const resolved_request *r, const ensemble_result *e, double coverage) {
+    static const double MIN_SPREAD = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.02;
     static const double WIDTH_OF_SPREAD = 3;
     double spread = disagreement(e, m->config.members), more = UNKNOWN * (1 - coverage);
     if (is_assumed(m, r)) more += ASSUMED;
     if (measured_setting(m, r)->device != r->requested.device) more += OTHER_DEVICE;
-    if (may_wait) more += MAY_WAIT;
     return m->widths != NULL ? measured_width(m, r, spread) + WIDTH_OF_SPREAD * more : MIN_SPREAD + spread + more;
 }
 
-/* Launch overhead of a kernel, and that of all kernels over the time they run; above 1 the model is launch-bound. 0:
- * the overhead does not matter. */
-typedef struct launch_overhead {
-    double us, all_us, ratio;
-} launch_overhead;
+/* --- The host ------------------------------------------------------------------------------------------------ */
 
 static ft_status time_at(const torch_model *m, const torch_view *view, const resolved_request *r, double batch,
                          arena *memory, double *time, ft_error *error) {
@@ -263,32 +262,55 @@ static ft_status time_at(const torch_model *m, const torch_view *view, const res
     return FT_OK;
 }
 
-/* The number of launches is the same at every batch. So they take no longer than the whole step at a batch where the
- * GPU does not wait, if steps of that length were measured: the shortest took 1.3 ms. */
-static ft_status find_launches(const torch_model *m, const torch_view *view, const resolved_request *r, double value,
-                               arena *memory, launch_overhead *launch, ft_error *error) {
-    static const double MUCH_SMALLER = 4, SHORTEST_MEASURED_US = 1000;
-    double smallest = measured_setting(m, r)->typical_batch / MUCH_SMALLER, measured = value;
-    *launch = (launch_overhead){0};
-    if (!r->sheet.is_gpu || r->batch >= smallest) return FT_OK;
-    double all = launch_us(r) * view->kernel_count;
-    if (all > fmax(value, SHORTEST_MEASURED_US)) FT_TRY(time_at(m, view, r, smallest, memory, &measured, error));
-    all = fmin(all, fmax(measured, SHORTEST_MEASURED_US));
-    *launch =
-        (launch_overhead){.us = all / view->kernel_count, .all_us = all, .ratio = 2 * all > value ? all / value : 0};
+/* A host that the request does not name: at batches that were measured the GPU did not wait, and the number of launches
+ * is the same at every batch. So a step takes no longer than one at a fourth of the measured batch, if steps of that
+ * length were measured: the shortest took 1.3 ms. */
+static ft_status limit_step(const torch_model *m, const torch_view *view, const resolved_request *r, arena *memory,
+                            host_effect *effect, ft_error *error) {
+    static const double SHORTEST_MEASURED_US = 1000;
+    double longest;
+    if (effect->step_us <= SHORTEST_MEASURED_US) return FT_OK;
+    FT_TRY(time_at(m, view, r, measured_setting(m, r)->typical_batch / SMALL_BATCH, memory, &longest, error));
+    host_effect_limit(effect, fmax(longest, SHORTEST_MEASURED_US));
     return FT_OK;
 }
 
+/* Batches far below those measured, and hosts that the request names, may keep the GPU waiting. */
+static ft_status find_launches(const torch_model *m, const torch_view *view, const resolved_request *r,
+                               const double *times, arena *memory, host_effect *effect, ft_error *error) {
+    *effect = (host_effect){0};
+    bool is_small = r->batch < measured_setting(m, r)->typical_batch / SMALL_BATCH;
+    if (!r->sheet.is_gpu || (!is_small && !r->host.is_given)) return FT_OK;
+    double *gpu_us = ARENA_ARRAY(memory, double, (size_t)view->kernel_count + 1);
+    for (uint32_t i = 0; gpu_us != NULL && i < view->kernel_count; i++) gpu_us[i] = times[view->row_of[i]];
+    if (gpu_us == NULL) return FT_NOMEM(error);
+    const host_run run = {.request = &r->host,
+                          .runtime = r->requested.is_compiled == TORCH_YES ? HOST_COMPILED : HOST_EAGER,
+                          .mode = r->requested.mode,
+                          .is_mixed = torch_setting_precision(&r->requested).is_mixed,
+                          .gpu_us = gpu_us,
+                          .count = view->kernel_count};
+    FT_TRY(host_effect_make(&run, memory, effect, error));
+    return r->host.is_given ? FT_OK : limit_step(m, view, r, memory, effect, error);
+}
+
 /* Sets the provenance, and the reason: the data that is missing where the value is not learned. */
-static ft_status set_provenance(const torch_model *m, const resolved_request *r, launch_overhead launch, arena *memory,
-                                model_output *out, ft_error *error) {
-    char text[160] = "";
+static ft_status set_provenance(const torch_model *m, const resolved_request *r, const host_effect *launch,
+                                arena *memory, model_output *out, ft_error *error) {
+    char text[200] = "";
     if (is_assumed(m, r) || is_large_batch(m, r)) out->provenance = FT_EXTRAPOLATED;
-    if (launch.ratio > 0) {
-        out->provenance = launch.ratio > 1 ? FT_ASSUMED : FT_EXTRAPOLATED;
+    bool is_waiting = launch->elapsed_us != NULL && 2 * launch->ratio > 1;
+    if (is_waiting && r->host.is_given) {
+        out->provenance = FT_EXTRAPOLATED;
+        snprintf(text, sizeof text, "launches take %.3g us a kernel on this host%s%s%s",
+                 launch->launches.forward_us + launch->launches.backward_us, r->host.name[0] != '\0' ? " (" : "",
+                 r->host.name, r->host.name[0] != '\0' ? ")" : "");
+    } else if (is_waiting) {
+        out->provenance = launch->ratio > 1 ? FT_ASSUMED : FT_EXTRAPOLATED;
         snprintf(text, sizeof text,
-                 "batch %g was not measured on this device; launch overhead is assumed (%.3g us a kernel)", r->batch,
-                 launch.us);
+                 "batch %g was not measured on this device; launches are those of a typical host (%.3g us a kernel; "
+                 "--host and --launch-us say otherwise)",
+                 r->batch, launch->launches.forward_us + launch->launches.backward_us);
     } else if (is_borrowed_training(m, r)) {
         snprintf(text, sizeof text, "training was not measured on this device; it is extrapolated from another one");
     } else if (is_far_batch(m, r) || is_large_batch(m, r)) {
@@ -309,8 +331,9 @@ static ft_status set_provenance(const torch_model *m, const resolved_request *r,
 
 /* --- Predictions --------------------------------------------------------------------------------------------- */
 
-static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, const double *times, arena *memory,
-                            model_output *out, ft_error *error) {
+/* The part of a kernel is its own time and the time that the GPU waits for it. */
+static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, const double *times,
+                            const host_effect *launch, arena *memory, model_output *out, ft_error *error) {
     assert(kernels->count == view->kernel_count);
     out->parts = ARENA_ARRAY(memory, ft_part, (size_t)kernels->count + 1);
     if (out->parts == NULL) return FT_NOMEM(error);
@@ -318,7 +341,9 @@ static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, c
     for (uint32_t i = 0; i < kernels->count; i++) {
         const ft_kernel *kernel = &kernels->items[i];
         out->parts[i] = (ft_part){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
-        out->parts[i].value = times[view->row_of[i]];
+        double own_us = times[view->row_of[i]];
+        out->parts[i].value = launch->elapsed_us != NULL ? launch->elapsed_us[i] : own_us;
+        if (out->parts[i].value > 2 * own_us) out->parts[i].bound = FT_BOUND_LAUNCH;
     }
     return FT_OK;
 }
@@ -352,20 +377,18 @@ static ft_status predict(const torch_model *m, const predict_input *in, predicti
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     out->value = value;
     out->coverage_ratio = covered / value;
-    launch_overhead overhead;
-    FT_TRY(find_launches(m, view, r, value, in->memory, &overhead, error));
-    if (overhead.ratio > 1) { /* launch-bound: each kernel takes the same time */
-        out->value = overhead.all_us;
-        for (uint32_t i = 0; i < view->row_count; i++) e.times[i] = overhead.us;
+    host_effect launch;
+    FT_TRY(find_launches(m, view, r, e.times, in->memory, &launch, error));
+    out->spread = find_spread(m, r, &e, out->coverage_ratio);
+    if (launch.elapsed_us != NULL) {
+        out->value = launch.step_us;
+        if (2 * launch.ratio > 1) out->spread = host_effect_width(&launch, out->spread);
     }
-    FT_TRY(set_provenance(m, r, overhead, in->memory, out, error));
-    out->spread = find_spread(m, r, &e, out->coverage_ratio, overhead.ratio > 0);
+    FT_TRY(set_provenance(m, r, &launch, in->memory, out, error));
     if (!in->has_parts) return FT_OK;
     const ft_kernels *kernels;
     FT_TRY(model_view_kernels(in->view, rules_of(m, variant.is_compiled), &kernels, error));
-    FT_TRY(make_parts(kernels, view, e.times, in->memory, out, error));
-    for (uint32_t i = 0; i < out->part_count && overhead.ratio > 1; i++) out->parts[i].bound = FT_BOUND_LAUNCH;
-    return FT_OK;
+    return make_parts(kernels, view, e.times, &launch, in->memory, out, error);
 }
 
 ft_status torch_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
@@ -392,7 +415,7 @@ static void copy_features(const torch_row *row, const torch_setting *requested, 
 /* The time of each term of each row, averaged over the members. */
 static ft_status find_terms(const torch_model *m, const prediction *p, arena *memory, double *terms, ft_error *error) {
     torch_term_list list;
-    FT_TRY(list_terms(p->view, &p->request, memory, &list, error));
+    FT_TRY(list_terms(m, p->view, &p->request, memory, &list, error));
     for (uint32_t j = 0; j < m->config.members; j++) {
         torch_term_list_cost(&list, m, p->request.side, j, p->request.cost_row, basis_of(m, p->view, j));
         for (uint32_t i = 0; i < list.count; i++)

@@ -37,7 +37,10 @@ extern const bool torch_term_scales[TORCH_TERMS]; /* with the batch */
 enum { TORCH_MATMUL_RATE = TORCH_TERMS, TORCH_ANCHORS };
 
 enum {
-    TORCH_SIZES = 31,        /* base-2 logarithms and shares; see set_sizes */
+    TORCH_SIZES = 31, /* base-2 logarithms and shares; see set_sizes */
+    TORCH_SIZE_GROUPS = 2,
+    TORCH_SIZE_WINDOW = 7,
+    TORCH_SIZE_STRIDE = 8,
     TORCH_SIZE_WRITTEN = 13, /* elements */
     TORCH_SIZE_WIDE = 17,    /* share of moved bytes that are 32-bit */
     TORCH_SIZE_EVEN_IN = 29,

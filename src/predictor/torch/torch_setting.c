@@ -217,6 +217,39 @@ void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting,
     anchors[TORCH_SERIAL] = sheet->is_gpu && setting->is_compiled != TORCH_YES ? SERIAL_US : SELDOM_US;
 }
 
+/* --- Algorithms ------------------------------------------------------------------------------------------------- */
+
+/* A dense convolution of 3 x 3 pixels at stride 1, for which cuDNN has Winograd's algorithm. */
+static bool is_winograd(const torch_row *row) {
+    static const float LOG_OF_3 = 1.585F;
+    const float *f = row->features;
+    return f[TORCH_FLAG_KIND + TORCH_CONV] != 0 && f[TORCH_SIZE_GROUPS] == 0 &&
+           fabsf(f[TORCH_SIZE_WINDOW] - LOG_OF_3) < 0.01F && f[TORCH_SIZE_STRIDE] == 0;
+}
+
+/* Whether convolutions run in plain float32, also because a GPU has no faster type. */
+static bool is_plain_float32(const torch_sheet *sheet, const torch_setting *s) {
+    if (s->dtype == FT_FLOAT16 || s->dtype == FT_BFLOAT16) return torch_sheet_lacks_type(sheet, s->dtype);
+    bool has_tf32 = sheet->peak19 > fmax(sheet->product32, sheet->peak32);
+    return !has_tf32 || s->tf32 == TORCH_TF32_NONE || s->tf32 == TORCH_TF32_MATMUL;
+}
+
+/* Matrix units before those with TensorFloat-32 (Volta, Turing). */
+static bool has_early_matrix_units(const torch_sheet *sheet) {
+    double plain = fmax(sheet->product32, sheet->peak32);
+    return sheet->peak16 > 1.5 * plain && sheet->peak19 <= plain;
+}
+
+/* Both ratios are fitted to torchvision models at batch 12, each to hold on a GPU that it was not fitted to
+ * (docs/hosts.md): Winograd's algorithm in plain float32; and models in 16 bits with channels first, whose tensors
+ * Volta and Turing transpose around each product. */
+float torch_algorithm_ratio(const torch_sheet *sheet, const torch_setting *setting, const torch_row *row) {
+    static const float WINOGRAD = 0.7F, EARLY_HALF = 1.3F;
+    if (is_plain_float32(sheet, setting)) return is_winograd(row) ? WINOGRAD : 1;
+    bool is_half = setting->dtype == FT_FLOAT16 && setting->is_mixed == TORCH_NO && setting->is_nhwc != TORCH_YES;
+    return is_half && has_early_matrix_units(sheet) ? EARLY_HALF : 1;
+}
+
 /* --- The nearest setting -------------------------------------------------------------------------------------- */
 
 /* Distance per difference between settings, the largest first. */

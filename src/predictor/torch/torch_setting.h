@@ -69,6 +69,9 @@ static inline torch_side torch_sheet_side(const torch_sheet *sheet) {
 ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error *error);
 /* Whether a GPU has no matrix units for a type of 16 bits: products run at the rate of float32. */
 bool torch_sheet_lacks_type(const torch_sheet *sheet, ft_dtype dtype);
+/* The time of a kernel over what it would take with the algorithms of recent GPUs for 16 bits and TensorFloat-32: 1
+ * where they are the same. */
+float torch_algorithm_ratio(const torch_sheet *sheet, const torch_setting *setting, const torch_row *row);
 /* Microseconds per unit of each term at these rates. */
 void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_ANCHORS]);
 
