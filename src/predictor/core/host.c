@@ -193,11 +193,26 @@ double host_queue_us(const host_launches *l, const double *gpu_us, uint32_t coun
 
 /* --- Effects ------------------------------------------------------------------------------------------------- */
 
+/* Scales what the GPU waits for each kernel. */
+static void scale_waits(host_effect *e, double scale) {
+    for (uint32_t i = 0; i < e->count; i++) e->elapsed_us[i] = e->gpu_us[i] + scale * (e->elapsed_us[i] - e->gpu_us[i]);
+}
+
+/* Steps follow each other: where kernels take four times as long as their launches or more, the GPU is behind, and the
+ * start of a step hides behind the kernels of the one before. */
+static double visible_share(double ratio) {
+    static const double NONE = 0.25, ALL = 0.5;
+    return fmin(1, fmax(0, (ratio - NONE) / (ALL - NONE)));
+}
+
 static void measure_effect(host_effect *e) {
     double gpu_us = 0;
     for (uint32_t i = 0; i < e->count; i++) gpu_us += e->gpu_us[i];
-    e->step_us = host_queue_us(&e->launches, e->gpu_us, e->count, e->elapsed_us);
+    double queued_us = host_queue_us(&e->launches, e->gpu_us, e->count, e->elapsed_us);
     e->ratio = gpu_us > 0 ? host_total_us(&e->launches, e->count) / gpu_us : INFINITY;
+    double visible = visible_share(e->ratio);
+    scale_waits(e, visible);
+    e->step_us = gpu_us + visible * (queued_us - gpu_us);
     e->share = fmax(0, 1 - gpu_us / e->step_us);
 }
 
