@@ -149,6 +149,7 @@ static ft_status replay_stage(const forecast_job *job, const ft_graph *model, co
                               allocator_replay *out, ft_error *error) {
     ft_graph *rank = NULL;
     ft_cost_options options = options_of_stage(job, plan, stage);
+    if (!request_is_divided(&job->out->request)) return replay_rank(job, model, &options, out, error);
     FT_TRY(ft_parallel_split(model, &plan->parallel, stage, &rank, error));
     ft_status status = replay_rank(job, rank, &options, out, error);
     ft_graph_free(rank);

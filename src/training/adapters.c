@@ -188,14 +188,16 @@ static ft_status copy_attention(adapter_builder *b, const ft_op *op) {
 
 /* --- The graph --------------------------------------------------------------------------------------------------- */
 
-static ft_status copy_outputs(const adapter_builder *b) {
+static ft_status copy_outputs(adapter_builder *b) {
+    bool *is_made = ARENA_ARRAY(&b->memory, bool, (size_t)b->graph->tensor_count + 1);
+    if (is_made == NULL) return FT_NOMEM(b->error);
+    for (uint32_t k = 0; k < b->graph->op_count; k++)
+        for (uint32_t o = 0; o < b->graph->ops[k].output_count; o++)
+            if (b->graph->ops[k].outputs[o] != FT_NONE) is_made[b->graph->ops[k].outputs[o]] = true;
     for (uint32_t i = 0; i < b->from->outputs.count; i++) {
         uint32_t output = b->from->outputs.items[i];
-        bool is_made = b->from->tensors[output].role != FT_ACTIVATION;
-        for (uint32_t k = 0; k < b->graph->op_count && !is_made; k++)
-            for (uint32_t o = 0; o < b->graph->ops[k].output_count; o++)
-                is_made |= b->graph->ops[k].outputs[o] == output;
-        if (is_made) FT_TRY(graph_add_output(b->graph, output, b->error));
+        if (b->from->tensors[output].role != FT_ACTIVATION || is_made[output])
+            FT_TRY(graph_add_output(b->graph, output, b->error));
     }
     return FT_OK;
 }

@@ -1,5 +1,6 @@
 /* copy.c - copies of bound graphs, for transformations that add operators or change some. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "graph/opdef.h"
 #include "training/training.h"
@@ -22,22 +23,25 @@ ft_status training_copy_tensors(const ft_graph *from, ft_graph **to, ft_error *e
     return status;
 }
 
-static bool is_read(const ft_graph *graph, uint32_t tensor) {
+static void mark_read(const ft_graph *graph, bool *is_read) {
     for (uint32_t k = 0; k < graph->op_count; k++)
         for (uint32_t i = 0; i < graph->ops[k].input_count; i++)
-            if (graph->ops[k].inputs[i] == tensor) return true;
-    return false;
+            if (graph->ops[k].inputs[i] != FT_NONE) is_read[graph->ops[k].inputs[i]] = true;
 }
 
 static ft_status copy_inputs(const ft_graph *from, ft_graph *to, ft_error *error) {
-    for (uint32_t i = 0; i < from->inputs.count; i++) {
+    bool *is_read = calloc((size_t)to->tensor_count + 1, sizeof *is_read);
+    ft_status status = is_read != NULL ? FT_OK : FT_NOMEM(error);
+    if (is_read != NULL) mark_read(to, is_read);
+    for (uint32_t i = 0; i < from->inputs.count && status == FT_OK; i++) {
         uint32_t input = from->inputs.items[i];
-        if (is_read(to, input))
-            FT_TRY(graph_add_input(to, input, error));
+        if (is_read[input])
+            status = graph_add_input(to, input, error);
         else
             to->tensors[input].role = FT_ACTIVATION; /* nothing makes it and nothing reads it */
     }
-    return FT_OK;
+    free(is_read);
+    return status;
 }
 
 ft_status training_copy_end(const ft_graph *from, ft_graph *to, ft_error *error) {
