@@ -105,6 +105,17 @@ static ft_status begin_metrics(forecast_job *job, ft_error *error) {
 }
 
 /* Facts that a reader of the result should not have to find out: a batch that the file fixes, and too little memory. */
+/* What the reader of the file assumed. */
+static ft_status note_model(forecast_job *job, ft_error *error) {
+    const ft_graph *model = job->context->model;
+    const char *key, *value;
+    for (uint32_t i = 0; i < ft_graph_meta_count(model); i++) {
+        ft_graph_meta_at(model, i, &key, &value);
+        if (strncmp(key, "note", 4) == 0) FT_TRY(job_note(job, error, "%s", value));
+    }
+    return FT_OK;
+}
+
 static ft_status note_limits(forecast_job *job, ft_error *error) {
     const ft_graph *bound = job->view != NULL ? job->view->bound : NULL;
     double memory_bytes = job->sheet != NULL ? ft_device_number(job->sheet, "memory_bytes") : NAN;
@@ -138,6 +149,7 @@ static ft_status predict_one(forecast_context *c, const ft_request *given, ft_re
     if (job.view != NULL && job.cost->estimated_ops > 0)
         FT_TRY(job_note(&job, error, "%u of %u operators are unknown: their cost is estimated from their bytes",
                         job.cost->estimated_ops, job.cost->op_count));
+    FT_TRY(note_model(&job, error));
     FT_TRY(note_limits(&job, error));
     assert(out->metric_count <= JOB_MAX_METRICS && out->note_count <= JOB_MAX_NOTES);
     return keep_notes(&job, error);

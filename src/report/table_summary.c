@@ -30,11 +30,14 @@ static void add_sum(buf *out, uint64_t value, bool is_open, void (*write)(buf *,
 }
 
 static void add_format(labelled *l, const facts *f) {
+    const char *type = ft_graph_meta(f->graph, "model_type"), *packing = ft_graph_meta(f->graph, "quantisation");
     const char *producer = ft_graph_meta(f->graph, "producer"), *opset = ft_graph_meta(f->graph, "opset");
     buf *out = labelled_add(l, "Format");
     buf_text(out, f->format);
     if (opset != NULL) buf_format(out, ", opset %s", opset);
     if (producer != NULL && producer[0] != '\0') buf_format(out, ", made by %s", producer);
+    if (type != NULL && type[0] != '\0') buf_format(out, ", model type %s", type);
+    if (packing != NULL) buf_format(out, ", weights packed by %s", packing);
     if (f->name[0] != '\0' && !table_has_many(f) && strstr(f->file, f->name) == NULL)
         buf_format(out, ", graph %s", f->name);
 }
@@ -223,6 +226,15 @@ static void add_coverage(labelled *l, const facts *f) {
                (unsigned long long)(s->op_count - s->estimated_op_count), (unsigned long long)s->op_count);
 }
 
+/* What the reader of the file assumed. */
+static void add_notes(labelled *l, const ft_graph *graph) {
+    const char *key, *value;
+    for (uint32_t i = 0; i < ft_graph_meta_count(graph); i++) {
+        ft_graph_meta_at(graph, i, &key, &value);
+        if (strncmp(key, "note", 4) == 0) buf_text(labelled_add(l, "Note"), value);
+    }
+}
+
 void table_summary(writer *w, const facts *f) {
     const ft_style *style = &w->options->style;
     const ft_graph *g = f->graph;
@@ -236,5 +248,6 @@ void table_summary(writer *w, const facts *f) {
     add_work(&l, &f->summary);
     add_language(&l, &f->language);
     add_coverage(&l, f);
+    add_notes(&l, g);
     labelled_write(&l, style, TABLE_INDENT, &w->out);
 }

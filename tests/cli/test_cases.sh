@@ -45,6 +45,12 @@ JSON
     cp -r set edited
     sed -i s/184/185/ edited/records.csv
     cp "$root"/tests/program/{schedules,templates}.jsonl "$root"/tests/program/{printed,module}.txt .
+    mkdir -p language/newest language/broken
+    cat >language/newest/config.json <<END
+{"model_type": "newest", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+ "intermediate_size": 96, "vocab_size": 100, "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8"}}
+END
+    sed 's/: 4,/: 5,/' language/newest/config.json >language/broken/config.json
     make_run better 4.25 91.5
     make_run worse 6.5 80
 }

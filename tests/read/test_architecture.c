@@ -67,6 +67,46 @@ static const published models[] = {
      "'num_attention_heads': 32, 'num_key_value_heads': 32, 'vocab_size': 32064, 'sliding_window': "
      "2047",
      3821079552, 3821079552, 393216, 0},
+    {"Phi-3.5-MoE",
+     "'model_type': 'phimoe', 'hidden_size': 4096, 'intermediate_size': 6400, 'num_hidden_layers': 32, "
+     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'vocab_size': 32064, 'num_local_experts': 16, "
+     "'num_experts_per_tok': 2, 'attention_bias': true, 'lm_head_bias': true, 'sliding_window': 131072",
+     41873153344, 6640999744, 131072, 0},
+    {"Phi-4-mini",
+     "'model_type': 'phi3', 'hidden_size': 3072, 'intermediate_size': 8192, 'num_hidden_layers': 32, "
+     "'num_attention_heads': 24, 'num_key_value_heads': 8, 'vocab_size': 200064, 'tie_word_embeddings': true, "
+     "'partial_rotary_factor': 0.75, 'sliding_window': null",
+     3836021760, 3836021760, 131072, 0},
+    {"Qwen1.5-MoE-A2.7B",
+     "'model_type': 'qwen2_moe', 'hidden_size': 2048, 'intermediate_size': 5632, 'num_hidden_layers': 24, "
+     "'num_attention_heads': 16, 'num_key_value_heads': 16, 'vocab_size': 151936",
+     14315784192, 2689173504, 196608, 0},
+    {"Mixtral-8x22B",
+     "'model_type': 'mixtral', 'hidden_size': 6144, 'intermediate_size': 16384, 'num_hidden_layers': 56, "
+     "'num_attention_heads': 48, 'num_key_value_heads': 8, 'vocab_size': 32000, 'sliding_window': null",
+     140620634112, 39152031744, 229376, 0},
+    {"Mistral-Nemo",
+     "'model_type': 'mistral', 'hidden_size': 5120, 'intermediate_size': 14336, 'num_hidden_layers': 40, "
+     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'head_dim': 128, 'vocab_size': 131072, 'sliding_window': null",
+     12247782400, 12247782400, 163840, 0},
+    {"Mistral-Small-24B",
+     "'model_type': 'mistral', 'hidden_size': 5120, 'intermediate_size': 32768, 'num_hidden_layers': 40, "
+     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'head_dim': 128, 'vocab_size': 131072, 'sliding_window': null",
+     23572403200, 23572403200, 163840, 0},
+    {"Kimi-K2",
+     "'model_type': 'kimi_k2', 'hidden_size': 7168, 'intermediate_size': 18432, 'num_hidden_layers': 61, "
+     "'num_attention_heads': 64, 'num_key_value_heads': 64, 'vocab_size': 163840, 'n_routed_experts': 384, "
+     "'first_k_dense_replace': 1, 'q_lora_rank': 1536, 'kv_lora_rank': 512, 'tie_word_embeddings': false",
+     1026408232448, 32861500928, 70272, 0},
+    {"Llama-2-70b",
+     "'model_type': 'llama', 'hidden_size': 8192, 'intermediate_size': 28672, 'num_hidden_layers': 80, "
+     "'num_attention_heads': 64, 'num_key_value_heads': 8, 'vocab_size': 32000, 'pretraining_tp': 1",
+     68976648192, 68976648192, 327680, 0},
+    {"Llama-3.2-1B",
+     "'model_type': 'llama', 'hidden_size': 2048, 'intermediate_size': 8192, 'num_hidden_layers': 16, "
+     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'head_dim': 64, 'vocab_size': 128256, "
+     "'tie_word_embeddings': true, 'rope_scaling': {'factor': 32.0, 'rope_type': 'llama3'}",
+     1235814400, 1235814400, 32768, 0},
     {"starcoder2-3b",
      "'model_type': 'starcoder2', 'hidden_size': 3072, 'intermediate_size': 12288, "
      "'num_hidden_layers': 30, 'num_attention_heads': 24, 'num_key_value_heads': 2, 'vocab_size': "
