@@ -167,6 +167,7 @@ static ft_request make_request(const answer *a, uint32_t device, int64_t batch) 
     request.optimizer = optimizer_for(a->q, a->model);
     request.parallel = a->q->parallel;
     request.training = a->q->training;
+    request.serving = a->q->serving;
     return request;
 }
 

@@ -159,6 +159,11 @@ static ft_status parse_runtime(command_options *q, const json_t *value, ft_error
         return put_setting(q, "torch", text + 6, error);
     if (strcmp(text, "torch-eager") == 0) return put_setting(q, "compile", "no", error);
     if (strcmp(text, "torch-compile") == 0) return put_setting(q, "compile", "yes", error);
+    if (!is_rules(text) && command_is_serving_runtime(text)) {
+        FT_TRY(value_text(value, &q->serving_runtime, "a runtime", error));
+        q->serving.runtime = q->serving_runtime;
+        return FT_OK;
+    }
     if (!is_rules(text)) return value_expected(value, "torch-2.4.0 or the like, or a runtime", error);
     return value_text(value, &q->runtime, "a runtime", error);
 }
@@ -339,7 +344,7 @@ static const key_row keys[] = {
 };
 
 /* All tables. */
-static const key_row *const tables[] = {keys, training_keys};
+static const key_row *const tables[] = {keys, training_keys, serving_keys};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 static const key_row *find_key(command_kind kind, const char *name) {
@@ -367,6 +372,7 @@ static ft_status check(const command_options *q, ft_error *error) {
     if (q->has_optimizer && q->kind != KIND_INSPECT && q->mode == FT_INFER)
         return ft_fail(error, FT_ERR_USAGE, "optimizer: is for training: add \"mode\": \"train\", or leave it out");
     FT_TRY(command_check_training(q, error));
+    FT_TRY(command_check_serving(q, error));
     if (q->kind == KIND_PREDICT && q->top > 0 && !q->has_layers)
         return ft_fail(error, FT_ERR_USAGE, "top: is for by_layer");
     if ((q->kind & (KIND_FITS | KIND_MAX_BATCH | KIND_OBSERVE)) != 0 && q->devices == NULL)
@@ -413,6 +419,7 @@ void command_options_free(command_options *q) {
     free(q->runtime);
     free(q->kernels);
     free(q->family);
+    command_serving_free(q);
     free(q->lora_targets);
     for (uint32_t i = 0; i < q->setting_count; i++) free(q->settings[i]);
     for (uint32_t i = 0; i < q->shape_count; i++) free(q->shape_names[i]);

@@ -38,6 +38,8 @@ typedef struct command_options {
     ft_training training;
     char *lora_targets; /* memory of training.lora_targets */
     bool has_training;  /* a key of training was given */
+    ft_serving serving;
+    char *serving_runtime, *weights, *kv_format; /* memory of names in `serving` */
     ft_output output;
     bool has_layers, has_nodes, is_mixed, has_no_inplace;
     uint32_t top;
@@ -61,6 +63,11 @@ typedef struct key_row {
 /* How a model is trained, and on how many devices (command_training.c). */
 extern const key_row training_keys[]; /* ends with a row of zeros */
 ft_status command_check_training(const command_options *q, ft_error *error);
+/* How a language model is served (command_serving.c). */
+extern const key_row serving_keys[]; /* ends with a row of zeros */
+bool command_is_serving_runtime(const char *name);
+ft_status command_check_serving(const command_options *q, ft_error *error);
+void command_serving_free(command_options *q);
 /* "sequence=128", as a shape. */
 ft_status command_add_shape(command_options *q, const char *text, ft_error *error);
 

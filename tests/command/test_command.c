@@ -229,6 +229,22 @@ static void training_is_checked(void **state) {
                           "\"loss_chunks\": 2, \"qlora\": \"8:q_proj\", \"pack_head\": true, \"micro_batch\": 1}"));
 }
 
+static void serving_is_checked(void **state) {
+    (void)state;
+    assert_refused("predict", "{\"mode\": \"train\", \"context\": 8}", "keys of serving are for inference");
+    assert_refused("predict", "{\"shape\": \"past=0\", \"context\": 8}", "shape: 'past' is for a single run");
+    assert_refused("predict", "{\"weights\": \"q99\"}", "weights: 'q99' is not valid");
+    assert_refused("predict", "{\"weights\": 4}", "weights: is a number");
+    assert_refused("fits", "{\"gpu_memory_utilization\": 1.5}", "a share of the memory");
+    assert_refused("fits", "{\"gpu_memory_utilization\": \"0.9\"}", "a share of the memory");
+    assert_refused("max-batch", "{\"context\": 0}", "context: is 0");
+    assert_refused("observe", "{\"context\": 8}", "context: no such key here");
+    ft_command_free(parse("predict",
+                          "{\"prompt_tokens\": 100, \"output_tokens\": \"28\", \"context\": 200, \"weights\": \"fp8\","
+                          "\"kv_dtype\": \"fp8\", \"runtime\": \"llama.cpp\", \"max_batched_tokens\": 512,"
+                          "\"gpu_memory_utilization\": 0.5, \"no_graphs\": true}"));
+}
+
 static void files_are_opened_when_allowed(void **state) {
     (void)state;
     ft_command *request = parse("predict", "{\"device\": \"absent.json\"}");
@@ -301,6 +317,7 @@ int main(void) {
         cmocka_unit_test(requests_inherit_common_keys),
         cmocka_unit_test(wrong_values_are_named),
         cmocka_unit_test(training_is_checked),
+        cmocka_unit_test(serving_is_checked),
         cmocka_unit_test(files_are_opened_when_allowed),
         cmocka_unit_test(files_are_not_opened),
         cmocka_unit_test(sizes_and_bytes),
