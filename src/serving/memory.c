@@ -45,7 +45,7 @@ static double tokens_of_step(const serving_load *load) {
 void serving_memory_of(const serving_rank *rank, const serving_runtime *runtime, const serving_load *load,
                        serving_memory *out) {
     double n = (double)load->sequences, context = (double)load->context_tokens, needed = 0, reserved = 0;
-    double step = tokens_of_step(load), logits = runtime->has_all_logits ? step : n;
+    double step = tokens_of_step(load), logits = fmax(n, (double)runtime->sampled_tokens);
     *out = (serving_memory){0};
     for (uint32_t i = 0; i < rank->cache_count; i++) {
         const window_cache *c = &rank->caches[i];
@@ -53,8 +53,11 @@ void serving_memory_of(const serving_rank *rank, const serving_runtime *runtime,
         reserved += c->token_bytes * reserved_tokens(runtime, c->window, context);
     }
     double input = rank->input_token_bytes * (double)load->prompt_tokens + rank->input_bytes;
-    double activations = runtime->has_all_logits ? rank->step_token_bytes * step + rank->logit_bytes * logits
-                                                 : fmax(rank->step_token_bytes * step, rank->logit_bytes * logits);
+    double activations = rank->step_token_bytes * step;
+    if (runtime->has_all_logits)
+        activations += rank->logit_bytes * step;
+    else
+        activations = fmax(activations, rank->logit_bytes * logits);
     out->sequence_bytes = reserved + input + rank->state_bytes;
     out->cache_bytes = n * (reserved + input);
     add_part(out, "weights", rank->weight_bytes, false);

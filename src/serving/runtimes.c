@@ -16,6 +16,7 @@ static const serving_runtime runtimes[] = {
      .has_pool = true,
      .window_ratio = 1,
      .batched_tokens = 8192,
+     .sampled_tokens = 256,
      .used_ratio = 0.9,
      .graph_bytes = 14 * MIB,
      TORCH_CONTEXT},

@@ -39,6 +39,7 @@ typedef struct serving_runtime {
     double window_ratio;                  /* share of the context that layers with a window keep at least */
     int64_t window_tokens;                /* that they keep beyond the window */
     int64_t batched_tokens;               /* of a step; 0: prompts are not divided */
+    int64_t sampled_tokens;               /* positions whose logits have room at least */
     double used_ratio;                    /* of the device's memory */
     double margin_ratio;                  /* of the cache, that stays free beside it */
     double graph_bytes;                   /* of CUDA graphs, per layer */

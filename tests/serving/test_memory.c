@@ -77,10 +77,12 @@ static void trtllm_leaves_a_tenth_of_its_cache_free(void **state) {
 
 static void prompts_share_a_step_up_to_the_limit_of_the_runtime(void **state) {
     (void)state;
-    serve("vllm", 1, 1000);
+    serve("sglang", 1, 1000);
     assert_true(part("activations") == 10 * 1000);
-    serve("vllm", 4, 4000);
+    serve("sglang", 4, 4000);
     assert_true(part("activations") == 10 * 8192);
+    serve("vllm", 4, 4000); /* logits of 256 positions have room */
+    assert_true(part("activations") == 400 * 256);
     serve("torch", 4, 4000);
     assert_true(part("activations") == 10 * 16000);
     serve("vllm", 1000, 1); /* logits of so many sequences take more than their activations */
