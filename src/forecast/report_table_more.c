@@ -181,8 +181,11 @@ void report_table_memory(sink *out, const ft_style *style, const ft_results *res
 /* --- Utilisation --------------------------------------------------------------------------------------------- */
 
 /* Metrics that have a table of their own, a row for each result. */
-static const char *const util_metrics[] = {"gpu_util_ratio", "sm_active_ratio", "sm_occupancy_ratio"};
-enum { UTIL_METRICS = sizeof util_metrics / sizeof util_metrics[0] };
+static const char *const util_metrics[] = {
+    "gpu_util_ratio",  "sm_active_ratio",     "sm_occupancy_ratio",   "power_w",
+    "energy_j",        "peak_gpu_util_ratio", "peak_sm_active_ratio", "peak_sm_occupancy_ratio",
+    "dram_util_ratio", "peak_dram_util_ratio"};
+enum { UTIL_METRICS = sizeof util_metrics / sizeof util_metrics[0], UTIL_SHOWN = 5, UTIL_INTERVALS = 1 };
 
 static bool is_util_metric(const char *metric) {
     for (size_t i = 0; i < UTIL_METRICS; i++)
@@ -208,15 +211,17 @@ static void put_util(const void *user, uint32_t row, grid_cell *cells) {
     const ft_metric_result *busy = ft_result_metric(result, util_metrics[0]);
     text_fit(result->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
     snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)result->request.batch);
-    for (size_t i = 0; i < UTIL_METRICS; i++) {
+    uint32_t cell = 2;
+    for (size_t i = 0; i < UTIL_SHOWN; i++) {
         const ft_metric_result *m = ft_result_metric(result, util_metrics[i]);
         char interval[INTERVAL_TEXT_SIZE] = "";
-        if (m == NULL) continue;
-        metric_words(m->metric, m->value, cells[2 + 2 * i].text);
-        metric_interval(m->metric, m->lo, m->hi, interval);
-        snprintf(cells[3 + 2 * i].text, sizeof cells[3 + 2 * i].text, "%s", interval);
+        if (m != NULL) metric_words(m->metric, m->value, cells[cell].text);
+        cell++;
+        if (i >= UTIL_INTERVALS) continue;
+        if (m != NULL) metric_interval(m->metric, m->lo, m->hi, interval);
+        snprintf(cells[cell++].text, sizeof cells[0].text, "%s", interval);
     }
-    snprintf(cells[8].text, sizeof cells[8].text, "%s", ft_provenance_name(busy->provenance));
+    snprintf(cells[cell].text, sizeof cells[cell].text, "%s", ft_provenance_name(busy->provenance));
 }
 
 void report_table_utilisation(sink *out, const ft_style *style, const ft_results *results) {
@@ -224,12 +229,12 @@ void report_table_utilisation(sink *out, const ft_style *style, const ft_results
         {.title = "Device", .is_flexible = true, .is_distinct = true, .comfort = 18},
         {.title = "Batch", .is_right = true},
         {.title = "GPU busy", .is_right = true},
-        {.title = "90 % interval", .is_right = true, .drop = 3},
+        {.title = "90 % interval", .is_right = true, .drop = 1},
         {.title = "SM active", .is_right = true},
-        {.title = "90 % interval", .is_right = true, .drop = 4},
         {.title = "Occupancy", .is_right = true},
-        {.title = "90 % interval", .is_right = true, .drop = 5},
-        {.title = "Provenance", .drop = 1},
+        {.title = "Power, W", .is_right = true},
+        {.title = "Energy, J", .is_right = true, .drop = 2},
+        {.title = "Provenance", .drop = 3},
     };
     const util_list l = {results, style};
     uint32_t rows = 0;

@@ -26,6 +26,7 @@
     X(memory_plan)     /* memory/: its timeline and a constant, for comparison */                                      \
     /* utilisation of GPUs */                                                                                          \
     X(gpu_util)        /* utilisation/: kernels over the time of the step */                                           \
+    X(gpu_power)       /* utilisation/: power of the kernels of a step */                                              \
     /* graph networks of the literature */                                                                             \
     X(digraph)         /* peers/: GIN, GCN, GAT or SAGE over kernels */                                                \
     X(perfsage)        /* peers/: PerfSAGE */                                                                          \

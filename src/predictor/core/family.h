@@ -135,6 +135,14 @@ enum {
     FAMILY_FEW_PARAMETERS = 1 << 6,
 };
 
+/* A metric that follows from the model without ever having been measured. */
+typedef struct derived_metric {
+    const char *metric;
+    double value;
+} derived_metric;
+
+enum { FAMILY_MAX_DERIVED = 8 };
+
 /* Operations that a family may leave out: each may be NULL. A model is the `void *` that fit, load or tune made. */
 typedef struct family_optional {
     /* Of families whose settings are composed at run time: as settings_of (settings.h). NULL: they are in
@@ -150,6 +158,9 @@ typedef struct family_optional {
     /* The same prediction with its explanation. NULL: a prediction is explained by one piece, itself. */
     ft_status (*explain)(const void *model, const predict_input *in, model_output *out, explanation *made_of,
                          ft_error *error);
+    /* Metrics that the model also computes, though nothing was learned of them: assumed. At most FAMILY_MAX_DERIVED. */
+    ft_status (*derive)(const void *model, const predict_input *in, derived_metric *items, uint32_t *count,
+                        ft_error *error);
     /* A copy of a model, its networks trained further on a few rows, all in set->train. The devices of the set are
      * those of the model, followed by new ones where the model reads data sheets. */
     ft_status (*tune)(const void *model, const fit_set *set, const tune_options *options, const fit_context *context,

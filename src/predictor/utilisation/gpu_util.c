@@ -298,6 +298,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
 typedef struct view_answers {
     util_step step;
     const ft_device *sheet;
+    util_totals totals;
     util_answers answers;
 } view_answers;
 
@@ -305,7 +306,6 @@ static ft_status find_answers(const util_model *m, const predict_input *in, cons
                               ft_error *error) {
     view_answers *cached = model_view_cached(in->view, &m->key);
     util_device device;
-    util_totals totals;
     FT_TRY(util_device_read(in->target->sheet, &device, error));
     if (cached == NULL) {
         cached = ARENA_NEW(&in->view->memory, view_answers);
@@ -316,8 +316,8 @@ static ft_status find_answers(const util_model *m, const predict_input *in, cons
     if (cached->step.count == 0)
         return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     if (cached->sheet != in->target->sheet) {
-        util_totals_of(&cached->step, &device, &totals);
-        util_model_answer(m, &totals, &cached->answers);
+        util_totals_of(&cached->step, &device, &cached->totals);
+        util_model_answer(m, &cached->totals, &cached->answers);
         cached->sheet = in->target->sheet;
     }
     *found = cached;
@@ -343,14 +343,35 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     assert(in->target->output < m->output_count);
     FT_TRY(find_answers(m, in, &found, error));
     const util_answer *a = &found->answers.items[m->outputs[in->target->output]];
-    bool is_new_device = in->target->index == FT_NONE, is_half = ft_dtype_bits(in->view->request.dtype) == 16;
-    bool is_like = found->step.has_loader && a->distance <= FAR && !is_half;
+    bool is_new_device = in->target->index == FT_NONE, is_narrow = ft_dtype_bits(in->view->request.dtype) <= 16;
+    bool is_like = found->step.has_loader && a->distance <= FAR && !is_narrow;
     double width = a->width + (is_new_device ? OTHER_DEVICE : 0) + (is_like ? 0 : OTHER_STEP);
     *out = (model_output){.value = a->value,
                           .spread = log1p(width / a->value),
                           .provenance = is_like && !is_new_device ? FT_LEARNED : FT_EXTRAPOLATED,
                           .coverage_ratio = 1,
                           .reason = reason_of(found, a)};
+    return FT_OK;
+}
+
+/* Bandwidth, and the peaks of all: nothing of it was measured. A peak is at least the average. */
+static ft_status derive(const void *model, const predict_input *in, derived_metric *items, uint32_t *count,
+                        ft_error *error) {
+    static const char *const peak_names[UTIL_OUTPUTS + 1] = {"peak_gpu_util_ratio", "peak_sm_active_ratio",
+                                                             "peak_sm_occupancy_ratio", "peak_dram_util_ratio"};
+    const util_model *m = model;
+    const view_answers *found = NULL;
+    double peaks[UTIL_OUTPUTS + 1];
+    FT_TRY(find_answers(m, in, &found, error));
+    const util_totals *t = &found->totals;
+    double dram = fmin(1e6 * t->bytes / t->bandwidth / fmax(found->answers.anchor.step_us, 1e-9), 1);
+    util_anchor_peaks(t, m->constants, peaks);
+    *count = 0;
+    items[(*count)++] = (derived_metric){"dram_util_ratio", fmax(dram, MIN_PREDICTED_VALUE)};
+    for (int i = 0; i <= UTIL_OUTPUTS; i++) {
+        double mean = i < UTIL_OUTPUTS ? found->answers.items[i].value : dram;
+        items[(*count)++] = (derived_metric){peak_names[i], fmax(fmax(peaks[i], mean), MIN_PREDICTED_VALUE)};
+    }
     return FT_OK;
 }
 
@@ -368,4 +389,5 @@ const family family_gpu_util = {
     .load = load,
     .predict = predict,
     .free = util_model_free,
+    .optional = {.derive = derive},
 };

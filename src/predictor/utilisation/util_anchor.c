@@ -53,9 +53,9 @@ void util_anchor_of(const util_totals *totals, const double constants[static UTI
 }
 
 void util_anchor_peaks(const util_totals *totals, const double constants[static UTIL_CONSTANTS],
-                       double peaks[static UTIL_OUTPUTS]) {
+                       double peaks[static UTIL_OUTPUTS + 1]) {
     double values[UTIL_OUTPUTS];
-    memset(peaks, 0, UTIL_OUTPUTS * sizeof *peaks);
+    memset(peaks, 0, (UTIL_OUTPUTS + 1) * sizeof *peaks);
     for (int p = 0; p < UTIL_PHASES; p++) {
         kernel_times t = times_of(totals->sums[p], constants);
         double launches = 0, tensors = p == UTIL_UPDATE ? totals->tensors : 0;
@@ -64,6 +64,8 @@ void util_anchor_peaks(const util_totals *totals, const double constants[static 
         double host = constants[UTIL_LAUNCH] * launches + constants[UTIL_LAUNCH_TENSOR] * tensors;
         set_values(&t, fmax(t.us, host), constants, values);
         for (int i = 0; i < UTIL_OUTPUTS; i++) peaks[i] = fmax(peaks[i], values[i]);
+        double moved_us = 1e6 * totals->phase_bytes[p] / totals->bandwidth;
+        peaks[UTIL_OUTPUTS] = fmax(peaks[UTIL_OUTPUTS], fmin(moved_us / fmax(t.us, host), 1));
     }
 }
 

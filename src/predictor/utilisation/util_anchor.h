@@ -34,9 +34,10 @@ typedef struct util_anchor {
 } util_anchor;
 
 void util_anchor_of(const util_totals *totals, const double constants[static UTIL_CONSTANTS], util_anchor *anchor);
-/* The highest of the phases, each by itself. */
+/* The highest of the phases (forward pass, backward pass, optimiser), each by itself; the last is the share of the
+ * bandwidth of the memory. */
 void util_anchor_peaks(const util_totals *totals, const double constants[static UTIL_CONSTANTS],
-                       double peaks[static UTIL_OUTPUTS]);
+                       double peaks[static UTIL_OUTPUTS + 1]);
 
 /* Measured values of a row; NaN: not measured. */
 typedef struct util_sample {

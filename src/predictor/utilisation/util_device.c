@@ -16,6 +16,8 @@ ft_status util_device_read(const ft_device *sheet, util_device *device, ft_error
         .unit_threads = ft_device_number(sheet, "unit_threads"),
         .peak32 = ft_device_number(sheet, "peak_float32_flops"),
         .peak19 = ft_device_number(sheet, "peak_tensorfloat32_flops"),
+        .peak4 = ft_device_number(sheet, "peak_float4_flops"),
+        .peak8 = fmax(ft_device_number(sheet, "peak_float8_flops"), ft_device_number(sheet, "peak_int8_ops")),
         .peak16 = fmax(ft_device_number(sheet, "peak_float16_flops"), ft_device_number(sheet, "peak_bfloat16_flops")),
         .bandwidth = ft_device_number(sheet, "bandwidth_bytes_per_s"),
         .power_w = ft_device_number(sheet, "power_w")};
@@ -26,6 +28,8 @@ ft_status util_device_read(const ft_device *sheet, util_device *device, ft_error
     if (!(d.unit_threads >= 32)) d.unit_threads = 2048;
     if (!(d.peak19 > d.peak32)) d.peak19 = d.peak32;
     if (!(d.peak16 > d.peak32)) d.peak16 = d.peak32;
+    if (!(d.peak8 > d.peak16)) d.peak8 = d.peak16;
+    if (!(d.peak4 > d.peak8)) d.peak4 = d.peak8;
     *device = d;
     return FT_OK;
 }
@@ -62,9 +66,14 @@ static util_run run_of_tile(const util_kernel *k, const util_device *d, const ti
                       .resident = fmin(t->blocks, blocks / d->units) * t->warps / warps};
 }
 
+double util_peak(const util_device *d, const util_kernel *k) {
+    if (k->bits >= 32) return k->is_conv ? d->peak19 : d->peak32;
+    return k->bits >= 16 ? d->peak16 : k->bits >= 8 ? d->peak8 : d->peak4;
+}
+
 static util_run run_of_product(const util_kernel *k, const util_device *d) {
     static const double MAX_PARTS = 16, MIN_DEPTH = 64;
-    double peak = k->is_half ? d->peak16 : k->is_conv ? d->peak19 : d->peak32;
+    double peak = util_peak(d, k);
     util_run best = {.seconds = INFINITY};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         double blocks = ceil(k->rows / tiles[i].rows) * ceil(k->columns / tiles[i].columns) * k->groups;
@@ -100,7 +109,8 @@ static void add_run(util_sums *sums, const util_run *run, double launches) {
 }
 
 void util_totals_of(const util_step *step, const util_device *device, util_totals *totals) {
-    *totals = (util_totals){.launches = step->launches,
+    *totals = (util_totals){.bandwidth = device->bandwidth,
+                            .launches = step->launches,
                             .tensors = step->tensors,
                             .samples = step->samples,
                             .input_elems = step->input_elems,
@@ -110,6 +120,10 @@ void util_totals_of(const util_step *step, const util_device *device, util_total
         util_run run = k->rows > 0 ? run_of_product(k, device) : run_of_loop(k, device);
         add_run(&totals->sums[k->phase][k->kind], &run, k->launches);
         totals->bytes += k->bytes;
-        if (k->rows > 0) totals->flops += 2 * k->rows * k->columns * k->depth * k->groups * k->launches;
+        totals->phase_bytes[k->phase] += k->bytes;
+        if (k->rows <= 0) continue;
+        double flops = 2 * k->rows * k->columns * k->depth * k->groups * k->launches;
+        totals->flops += flops;
+        totals->compute_s += flops / util_peak(device, k);
     }
 }

@@ -17,7 +17,8 @@ enum { KERNELS_OF_LOSS = 4, MAX_PER_KERNEL = 4 };
 typedef struct lister {
     model_view *view;
     util_step *step;
-    bool is_training, is_half, is_mixed;
+    bool is_training, is_mixed;
+    double bits;      /* of the numbers of products */
     bool has_product; /* the first product needs no gradient of its input */
     double last_elems;
 } lister;
@@ -70,7 +71,7 @@ static double optimizer_bytes(const lister *l) {
 
 static util_kernel *add(lister *l, util_kind kind, util_phase phase, double launches) {
     util_kernel *k = &l->step->kernels[l->step->count++];
-    *k = (util_kernel){.kind = kind, .phase = phase, .launches = launches, .is_half = l->is_half};
+    *k = (util_kernel){.kind = kind, .phase = phase, .launches = launches, .bits = l->bits};
     if (phase != UTIL_UPDATE) l->step->launches += launches;
     return k;
 }
@@ -84,7 +85,7 @@ static void add_loop(lister *l, util_kind kind, util_phase phase, double launche
 
 /* Bytes of activations; under autocast some are 16 bits wide and some 32. */
 static double bytes_of(const lister *l, const torch_kernel *k) {
-    double narrow = l->is_half ? 2 : 4, wide = l->is_half && !l->is_mixed ? 2 : 4;
+    double narrow = l->bits / 8, wide = l->is_mixed ? 4 : narrow;
     return narrow * (k->read16 + k->write16) + wide * (k->read32 + k->write32);
 }
 
@@ -97,7 +98,7 @@ static bool is_product(const torch_kernel *k) {
     bool is_kind = k->kind == TORCH_CONV || k->kind == TORCH_POINTWISE || k->kind == TORCH_GROUPED ||
                    k->kind == TORCH_LINEAR || k->kind == TORCH_MATMUL || k->kind == TORCH_ATTENTION ||
                    k->kind == TORCH_RECURRENT;
-    return is_kind && k->macs > 0 && k->depth > 0 && k->columns > 0;
+    return is_kind && k->macs > 0;
 }
 
 static bool is_norm(torch_kind kind) {
@@ -108,22 +109,24 @@ static util_kernel *add_matrix(lister *l, util_kind kind, util_phase phase, cons
     util_kernel *made = add(l, kind, phase, k->launches);
     made->groups = fmax(k->groups, 1);
     made->is_conv = k->kind == TORCH_CONV || k->kind == TORCH_POINTWISE || k->kind == TORCH_GROUPED;
-    made->bytes = bytes_of(l, k) + k->weights * (l->is_half ? 2 : 4);
+    made->bytes = bytes_of(l, k) + k->weights * l->bits / 8;
     return made;
 }
 
 /* The forward product is rows x depth times depth x columns; its gradients are the same with the sizes exchanged. */
 static void add_product(lister *l, const torch_kernel *k) {
-    static const double ROWS_OF_BLOCK = 32;
-    double groups = fmax(k->groups, 1), rows = fmax(k->macs / (k->launches * groups * k->depth * k->columns), 1);
+    static const double ROWS_OF_BLOCK = 32, TILE = 128;
+    /* Fused attention has no sizes of a product: its scores are computed in tiles. */
+    double depth = k->depth > 0 ? k->depth : TILE, columns = k->columns > 0 ? k->columns : TILE;
+    double groups = fmax(k->groups, 1), rows = fmax(k->macs / (k->launches * groups * depth * columns), 1);
     util_kernel *made = add_matrix(l, UTIL_PRODUCT, UTIL_FORWARD, k);
-    made->rows = rows, made->columns = k->columns, made->depth = k->depth;
+    made->rows = rows, made->columns = columns, made->depth = depth;
     if (l->is_training) {
         made = add_matrix(l, UTIL_WEIGHT_GRADIENT, UTIL_BACKWARD, k);
-        made->rows = k->depth, made->columns = k->columns, made->depth = rows;
+        made->rows = depth, made->columns = columns, made->depth = rows;
         if (l->has_product) {
             made = add_matrix(l, UTIL_DATA_GRADIENT, UTIL_BACKWARD, k);
-            made->rows = rows, made->columns = k->depth, made->depth = k->columns;
+            made->rows = rows, made->columns = depth, made->depth = columns;
         }
         double elems = k->write16 + k->write32;
         if (k->kind == TORCH_LINEAR)
@@ -135,7 +138,7 @@ static void add_product(lister *l, const torch_kernel *k) {
 static void add_kernel(lister *l, const torch_kernel *k) {
     static const double BACKWARD_LOOP = 1.5, BACKWARD_NORM = 5.0 / 3, NORM_PASSES = 1.5;
     if (k->launches <= 0) return;
-    double bytes = bytes_of(l, k) + k->weights * (l->is_half ? 2 : 4), elems = written_elems(k);
+    double bytes = bytes_of(l, k) + k->weights * l->bits / 8, elems = written_elems(k);
     if (elems > 0) l->last_elems = elems;
     if (is_product(k)) {
         add_product(l, k);
@@ -184,7 +187,7 @@ static void add_end(lister *l, const ft_cost *cost) {
     util_kernel *k = add(l, UTIL_OPTIMIZER, UTIL_UPDATE, LAUNCHES);
     k->bytes = optimizer_bytes(l) * params;
     k->threads = params / ELEMS_OF_THREAD;
-    k->is_half = false;
+    k->bits = 32;
 }
 
 static void count_inputs(lister *l) {
@@ -196,6 +199,12 @@ static void count_inputs(lister *l) {
                             dtype_info_of(g->tensors[i].dtype).is_float;
 }
 
+/* Types of 4 to 16 bits have matrix units of their own; all others run as float32. */
+static double bits_of(ft_dtype dtype) {
+    unsigned bits = dtype == FT_DTYPE_UNKNOWN ? 32 : ft_dtype_bits(dtype);
+    return bits == 4 || bits == 8 || bits == 16 ? bits : 32;
+}
+
 ft_status util_step_make(model_view *s, const ft_rules *rules, util_step *step, ft_error *error) {
     const ft_cost *cost;
     torch_kernel *kernels;
@@ -205,8 +214,8 @@ ft_status util_step_make(model_view *s, const ft_rules *rules, util_step *step, 
     lister l = {.view = s, .step = step, .is_training = s->request.mode == FT_TRAIN};
     FT_TRY(torch_setting_parse(s->request.setting, s->request.mode, s->request.dtype, &setting, error));
     FT_TRY(read_loader(&l, error));
-    l.is_half = ft_dtype_bits(s->request.dtype) == 16;
-    l.is_mixed = setting.is_mixed != TORCH_NO;
+    l.bits = bits_of(s->request.dtype);
+    l.is_mixed = l.bits == 16 && setting.is_mixed == TORCH_YES;
     FT_TRY(model_view_cost(s, &cost, error));
     FT_TRY(torch_kernels_of(s, rules, &s->memory, &kernels, &count, error));
     size_t room = (size_t)count * MAX_PER_KERNEL + 2 * (size_t)count_dropouts(s->bound) + KERNELS_OF_LOSS + 1;

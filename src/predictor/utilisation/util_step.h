@@ -31,7 +31,7 @@ typedef struct util_kernel {
     double launches;
     double rows, columns, depth, groups; /* of a product; rows 0: none */
     bool is_conv;                        /* a product that may run as TensorFloat-32 */
-    bool is_half;                        /* in 16 bits */
+    uint32_t bits;                       /* of its numbers */
     double bytes;                        /* read and written */
     double threads;                      /* that can run at once, of what is not a product */
 } util_kernel;
@@ -53,14 +53,18 @@ ft_status util_step_make(model_view *s, const ft_rules *rules, util_step *step, 
 
 /* Rates of a GPU. */
 typedef struct util_device {
-    double units, unit_threads;    /* multiprocessors */
-    double peak16, peak19, peak32; /* operations per second: 16 bits, TensorFloat-32, float32 */
-    double bandwidth;              /* bytes per second */
-    double power_w;                /* limit */
+    double units, unit_threads;  /* multiprocessors */
+    double peak4, peak8, peak16; /* operations per second by bits, */
+    double peak19, peak32;       /* of TensorFloat-32 and float32 */
+    double bandwidth;            /* bytes per second */
+    double power_w;              /* limit */
 } util_device;
 
 /* FT_ERR_UNSUPPORTED for what is not a GPU under PyTorch, or lacks peak, bandwidth or the number of multiprocessors. */
 ft_status util_device_read(const ft_device *sheet, util_device *device, ft_error *error);
+
+/* The rate of the units that a product runs on. */
+double util_peak(const util_device *device, const util_kernel *kernel);
 
 /* Sums over kernels. Each is a pair: of what grows with the work (seconds at the rates of the data sheet), and of
  * launches, which take a time of their own. */
@@ -72,7 +76,9 @@ typedef struct util_sums {
 
 typedef struct util_totals {
     util_sums sums[UTIL_PHASES][UTIL_KINDS];
-    double bytes, flops; /* of the step */
+    double phase_bytes[UTIL_PHASES], bytes, flops; /* of the step */
+    double compute_s;                              /* the time of products at the peak */
+    double bandwidth;                              /* of the device */
     double launches, tensors, samples, input_elems;
     double has_loader;
 } util_totals;
