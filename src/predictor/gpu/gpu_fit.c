@@ -14,17 +14,37 @@
 #include "predictor/core/settings.h"
 #include "predictor/gpu/gpu_data.h"
 
+#define WHOLE .kind = FT_SETTING_INT
 const ft_setting gpu_settings[GPU_SETTINGS] = {
-    [GPU_ROUNDS] = {"rounds", "trees of each kind of kernel that all devices share, at most", FT_SETTING_INT, 200, 1,
-                    1e4},
-    [GPU_DEPTH] = {"depth", "of these trees", FT_SETTING_INT, 6, 1, 16},
-    [GPU_ETA] = {"eta", "learning rate", FT_SETTING_REAL, 0.1, 1e-3, 1},
-    [GPU_DEVICE_ROUNDS] = {"device_rounds", "trees of each kind on each device; 0: none", FT_SETTING_INT, 200, 0, 1e4},
-    [GPU_DEVICE_DEPTH] = {"device_depth", "of these trees", FT_SETTING_INT, 7, 1, 16},
-    [GPU_MAX_ROWS] = {"max_rows", "measurements of each device and operator at most", FT_SETTING_INT, 12000, 10, 1e7},
-    [GPU_FOLDS] = {"folds", "architectures left out in turn at most, for rounds and intervals; 0: none", FT_SETTING_INT,
-                   8, 0, 64},
+    [GPU_ROUNDS] = {.name = "rounds",
+                    .text = "trees of each kind of kernel that all devices share, at most",
+                    WHOLE,
+                    .usual = 200,
+                    .lo = 1,
+                    .hi = 1e4},
+    [GPU_DEPTH] = {.name = "depth", .text = "of these trees", WHOLE, .usual = 6, .lo = 1, .hi = 16},
+    [GPU_ETA] = {.name = "eta", .text = "learning rate", .kind = FT_SETTING_REAL, .usual = 0.1, .lo = 1e-3, .hi = 1},
+    [GPU_DEVICE_ROUNDS] = {.name = "device_rounds",
+                           .text = "trees of each kind on each device; 0: none",
+                           WHOLE,
+                           .usual = 200,
+                           .lo = 0,
+                           .hi = 1e4},
+    [GPU_DEVICE_DEPTH] = {.name = "device_depth", .text = "of these trees", WHOLE, .usual = 7, .lo = 1, .hi = 16},
+    [GPU_MAX_ROWS] = {.name = "max_rows",
+                      .text = "measurements of each device and operator at most",
+                      WHOLE,
+                      .usual = 12000,
+                      .lo = 10,
+                      .hi = 1e7},
+    [GPU_FOLDS] = {.name = "folds",
+                   .text = "architectures left out in turn at most, for rounds and intervals; 0: none",
+                   WHOLE,
+                   .usual = 8,
+                   .lo = 0,
+                   .hi = 64},
 };
+#undef WHOLE
 
 enum { MIN_ROWS = 8 }; /* of a kind, to grow trees */
 
