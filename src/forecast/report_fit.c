@@ -154,16 +154,29 @@ static void add_bytes(buf *out, double bytes) {
     buf_format(out, "%s%s", bytes < 0 ? "-" : "", words);
 }
 
-static void add_peak(labelled *l, const result_row *row) {
+static void add_peak(labelled *l, const result_row *row, bool is_served) {
     buf *out = labelled_add(l, "Needs");
     char interval[INTERVAL_TEXT_SIZE];
     add_bytes(out, row->peak_bytes);
     metric_interval("peak_bytes", row->peak_lo_bytes, row->peak_hi_bytes, interval);
-    if (interval[0] != '\0')
+    if (is_served)
+        buf_format(out, ", from what is assumed %s", interval);
+    else if (interval[0] != '\0')
         buf_format(out, ", 90 %% interval %s", interval);
     else
         buf_text(out, ", assumed to be off by a fifth at most");
     buf_format(out, " (%s)", row->memory_provenance != NULL ? row->memory_provenance : "unknown");
+}
+
+/* "weights 15.0 GiB, kv_cache 4.0 GiB, ...": of a language model that is served, what could be made smaller. */
+static void add_parts(labelled *l, const ft_result *result) {
+    const ft_metric_result *memory = ft_result_memory(result);
+    if (!result_is_served(result) || memory->part_count == 0) return;
+    buf *out = labelled_add(l, "Parts");
+    for (uint32_t i = 0; i < memory->part_count; i++) {
+        buf_format(out, "%s%s ", i > 0 ? ", " : "", memory->parts[i].type);
+        add_bytes(out, memory->parts[i].value);
+    }
 }
 
 static void add_free(labelled *l, const fit_facts *facts) {
@@ -236,7 +249,8 @@ static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, 
     buf *setting = labelled_add(&l, "Batch");
     buf_format(setting, "%llu, ", (unsigned long long)facts->row.batch);
     add_setting(setting, &facts->row);
-    add_peak(&l, &facts->row);
+    add_peak(&l, &facts->row, result_is_served(result));
+    add_parts(&l, result);
     add_free(&l, facts);
     add_margin(&l, facts);
     add_capacity(&l, facts, result, facts->row.batch);
@@ -272,7 +286,8 @@ static void batch_table(sink *out, const ft_style *style, const fit_facts *facts
         buf_format(labelled_add(&l, "Searched"), "up to %llu; --max-batch-size raises the limit", limit);
     add_free(&l, facts);
     buf_format(labelled_add(&l, "At batch"), "%llu", (unsigned long long)facts->row.batch);
-    add_peak(&l, &facts->row);
+    add_peak(&l, &facts->row, result_is_served(result));
+    add_parts(&l, result);
     add_speed(&l, &facts->row);
     add_capacity(&l, facts, result, 1);
     add_notes(&l, result, first_note(batch_fields, result));
