@@ -54,6 +54,8 @@ static void parse_runtime(void *input, const char *text, const option_row *row, 
         add_setting(a, "compile=no", "--runtime torch-eager", state);
     } else if (strcmp(text, "torch-compile") == 0) {
         add_setting(a, "compile=yes", "--runtime torch-compile", state);
+    } else if (strcmp(text, "tensorrt") == 0 || strcmp(text, "onnxruntime-cuda") == 0) {
+        add_setting(a, join(a, "runtime=", text, state), join(a, "--runtime ", text, state), state);
     } else if (is_rules(text)) {
         a->runtime = text;
     } else if (serving_runtime(text) != NULL) {

@@ -158,7 +158,8 @@ static ft_status check_runtime(const ft_targets *t, const char *runtime, ft_erro
 }
 
 static bool is_of_torch(const char *pair) {
-    static const char *const keys[] = {"amp=", "compile=", "layout=", "torch="};
+    static const char *const keys[] = {
+        "amp=", "compile=", "graphs=", "host=", "launch_us=", "layout=", "runtime=", "tf32=", "torch="};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strncmp(pair, keys[i], strlen(keys[i])) == 0) return true;
     return false;

@@ -44,8 +44,9 @@ static void refuses(const char *text, ft_status status, const char *part, const 
 
 static void test_bundled_sets(void **state) {
     (void)state;
-    static const char *const sets[] = {"tflite-cpu",  "tflite-gpu",    "openvino-vpu", "vela",
-                                       "torch-eager", "torch-compile", "ncnn-cpu"};
+    static const char *const sets[] = {"tflite-cpu", "tflite-gpu",  "openvino-vpu",
+                                       "vela",       "torch-eager", "torch-compile",
+                                       "ncnn-cpu",   "tensorrt",    "onnxruntime-cuda"};
     const uint32_t count = sizeof sets / sizeof sets[0];
     assert_int_equal(ft_rules_count(), count);
     for (uint32_t i = 0; i < rules_builtin_count; i++) accepts(rules_builtin[i].json);
@@ -270,10 +271,10 @@ static void test_open(void **state) {
     (void)state;
     ft_rules *rules = NULL;
     ft_error error = {.message = ""};
-    assert_int_equal(ft_rules_open("tensorrt", &rules, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "'tensorrt'"));
-    assert_non_null(strstr(error.message, "torch-compile"));
-    assert_int_equal(ft_rules_open("tensorrt", &rules, NULL), FT_ERR_USAGE);
+    assert_int_equal(ft_rules_open("openvino-gpu", &rules, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "'openvino-gpu'"));
+    assert_non_null(strstr(error.message, "openvino-vpu"));
+    assert_int_equal(ft_rules_open("openvino-gpu", &rules, NULL), FT_ERR_USAGE);
     assert_int_equal(ft_rules_open("nowhere/at-all.json", &rules, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "nowhere/at-all.json"));
     assert_int_equal(ft_rules_open("", &rules, &error), FT_ERR_USAGE);

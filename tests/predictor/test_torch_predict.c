@@ -56,8 +56,8 @@ static void made_open(made *d) {
                                        .is_nhwc = TORCH_NO,
                                        .version = 204,
                                        .typical_batch = 1};
-    d->sheets[GPU] = (torch_sheet){true, 100e12, 100e12, 50e12, 25e12, 1e12, 0};
-    d->sheets[CPU] = (torch_sheet){false, 1e12, 1e12, 1e12, 1e12, 1e11, 0};
+    d->sheets[GPU] = (torch_sheet){true, 100e12, 100e12, 50e12, 25e12, 1e12, 0, 0};
+    d->sheets[CPU] = (torch_sheet){false, 1e12, 1e12, 1e12, 1e12, 1e11, 0, 0};
     d->m = (torch_model){.config = {.hidden = 1, .basis = 1, .members = 2, .bound = 3},
                          .device_count = DEVICES,
                          .setting_count = DEVICES,
@@ -137,6 +137,23 @@ static outcome predict_graph(const made *d, const target_device *target, const f
 
 static outcome predict(const made *d, const target_device *target, const ft_request *request, int64_t batch) {
     return predict_graph(d, target, request, two_relus(batch));
+}
+
+/* The status of a request that may be refused. */
+static ft_status try_predict(const made *d, const target_device *target, const ft_request *request, int64_t batch) {
+    model_view view;
+    arena memory;
+    model_output output;
+    ft_error error;
+    ft_graph *g = two_relus(batch);
+    model_view_init(&view, g, request);
+    arena_init(&memory, 1 << 20);
+    const predict_input in = {.view = &view, .target = target, .memory = &memory};
+    ft_status status = torch_model_predict(&d->m, &in, &output, &error);
+    arena_free(&memory);
+    model_view_free(&view);
+    ft_graph_free(g);
+    return status;
 }
 
 static outcome predict_gpu(const made *d, const char *setting, ft_mode mode, int64_t batch) {
@@ -365,6 +382,29 @@ static void requests_name_their_host(void **state) {
     made_close(&d);
 }
 
+/* An engine joins both relus: one kernel, launched by a loop in C++, in any type. */
+static void engines_have_rules_and_launches_of_their_own(void **state) {
+    (void)state;
+    made d;
+    made_open(&d);
+    const target_device gpu = {.index = GPU}, cpu = {.index = CPU};
+    outcome o = predict(&d, &gpu, &(ft_request){.setting = "runtime=tensorrt", .dtype = FT_FLOAT16}, 1);
+    assert_true(o.output.value > 150 + 4.5 && o.output.value < 150 + 4.5 + 2 * 18);
+    assert_int_equal(o.output.provenance, FT_EXTRAPOLATED);
+    assert_string_equal(o.reason,
+                        "TensorRT was not measured on this device; its kernels are extrapolated from PyTorch");
+    outcome large = predict(&d, &gpu, &(ft_request){.setting = "runtime=tensorrt", .dtype = FT_FLOAT16}, 256);
+    outcome narrow = predict(&d, &gpu, &(ft_request){.setting = "runtime=tensorrt", .dtype = FT_INT8}, 256);
+    assert_true(narrow.output.value < large.output.value && narrow.output.value > large.output.value / 2);
+    o = predict(&d, &gpu, &(ft_request){.setting = "runtime=onnxruntime-cuda", .dtype = FT_FLOAT16}, 1);
+    assert_true(o.output.value > 150 + 2 * 9); /* relus are kernels of their own */
+    assert_int_equal(try_predict(&d, &cpu, &(ft_request){.setting = "runtime=tensorrt"}, 1), FT_ERR_UNSUPPORTED);
+    assert_int_equal(try_predict(&d, &gpu, &(ft_request){.setting = "runtime=tensorrt", .mode = FT_TRAIN}, 1),
+                     FT_ERR_UNSUPPORTED);
+    assert_int_equal(try_predict(&d, &gpu, &(ft_request){.dtype = FT_INT8}, 1), FT_ERR_UNSUPPORTED);
+    made_close(&d);
+}
+
 static ft_graph *many_relus(int64_t batch) {
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(g, 1, 1000, 250);
@@ -514,6 +554,7 @@ int main(void) {
                                        cmocka_unit_test(training_takes_three_times_inference),
                                        cmocka_unit_test(small_batches_wait_for_launches),
                                        cmocka_unit_test(requests_name_their_host),
+                                       cmocka_unit_test(engines_have_rules_and_launches_of_their_own),
                                        cmocka_unit_test(launches_take_no_longer_than_a_measured_step),
                                        cmocka_unit_test(large_batches_on_cpus_are_extrapolated),
                                        cmocka_unit_test(types_without_units_are_extrapolated),

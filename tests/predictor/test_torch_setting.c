@@ -32,6 +32,73 @@ static void settings_are_read(void **state) {
     assert_int_equal(parsed("", FT_INFER, FT_DTYPE_UNKNOWN, 0).is_mixed, TORCH_OPEN);
 }
 
+static void runtimes_are_named(void **state) {
+    (void)state;
+    torch_runtime runtime;
+    ft_error error;
+    assert_true(torch_runtime_parse("", &runtime, &error) == FT_OK && runtime == TORCH_PYTORCH);
+    assert_true(torch_runtime_parse(NULL, &runtime, &error) == FT_OK && runtime == TORCH_PYTORCH);
+    assert_true(torch_runtime_parse("amp=no;runtime=tensorrt", &runtime, &error) == FT_OK && runtime == TORCH_TENSORRT);
+    assert_true(torch_runtime_parse("runtime=onnxruntime-cuda;torch=2.0", &runtime, &error) == FT_OK);
+    assert_int_equal(runtime, TORCH_ONNXRUNTIME);
+    assert_int_equal(torch_runtime_parse("runtime=tvm", &runtime, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "'tvm': expected pytorch, tensorrt or onnxruntime-cuda"));
+}
+
+/* Int8 of a data sheet, or twice the rate of float16. */
+static void int8_has_rates_of_its_own(void **state) {
+    (void)state;
+    torch_sheet sheet = {.is_gpu = true,
+                         .peak16 = 100e12,
+                         .peak16b = 100e12,
+                         .peak19 = 50e12,
+                         .peak32 = 25e12,
+                         .bandwidth = 1e12,
+                         .peak8 = 400e12};
+    const torch_setting half = {.dtype = FT_FLOAT16};
+    double wide[TORCH_ANCHORS], narrow[TORCH_ANCHORS];
+    torch_sheet_anchors(&sheet, &half, wide);
+    memcpy(narrow, wide, sizeof wide);
+    torch_int8_anchors(&sheet, narrow);
+    assert_true(narrow[TORCH_PRODUCTS] == wide[TORCH_PRODUCTS] / 4 && narrow[TORCH_MOVED] == wide[TORCH_MOVED] / 2);
+    sheet.peak8 = 0;
+    memcpy(narrow, wide, sizeof wide);
+    torch_int8_anchors(&sheet, narrow);
+    assert_true(narrow[TORCH_MATMUL_RATE] == wide[TORCH_MATMUL_RATE] / 2);
+    assert_true(narrow[TORCH_LAUNCHES] == wide[TORCH_LAUNCHES]);
+}
+
+/* Winograd where float32 products are plain; early matrix units in 16 bits with channels first. */
+static void algorithms_follow_from_rates_and_types(void **state) {
+    (void)state;
+    torch_row conv = {0};
+    conv.features[TORCH_FLAG_KIND + TORCH_CONV] = 1;
+    conv.features[TORCH_SIZE_WINDOW] = 1.58496F;
+    const torch_sheet volta = {.is_gpu = true,
+                               .peak16 = 100e12,
+                               .peak16b = 15e12,
+                               .peak19 = 15e12,
+                               .peak32 = 15e12,
+                               .bandwidth = 1e12,
+                               .product32 = 15e12};
+    torch_sheet ampere = volta;
+    ampere.peak19 = 60e12;
+    const torch_setting single = {.dtype = FT_FLOAT32, .tf32 = TORCH_TF32_CONV, .is_mixed = TORCH_NO};
+    const torch_setting half = {.dtype = FT_FLOAT16, .is_mixed = TORCH_NO, .is_nhwc = TORCH_NO};
+    torch_setting plain = single, last = half, mixed = half;
+    plain.tf32 = TORCH_TF32_NONE;
+    last.is_nhwc = TORCH_YES;
+    mixed.is_mixed = TORCH_YES;
+    assert_true(torch_algorithm_ratio(&volta, &single, &conv) == 0.7F);
+    assert_true(torch_algorithm_ratio(&ampere, &single, &conv) == 1);
+    assert_true(torch_algorithm_ratio(&ampere, &plain, &conv) == 0.7F);
+    assert_true(torch_algorithm_ratio(&volta, &half, &conv) == 1.3F &&
+                torch_algorithm_ratio(&ampere, &half, &conv) == 1);
+    assert_true(torch_algorithm_ratio(&volta, &last, &conv) == 1 && torch_algorithm_ratio(&volta, &mixed, &conv) == 1);
+    conv.features[TORCH_SIZE_STRIDE] = 1; /* 2 */
+    assert_true(torch_algorithm_ratio(&volta, &single, &conv) == 1);
+}
+
 /* PyTorch's defaults by version, and what the request says instead. */
 static void tf32_has_the_defaults_of_the_version(void **state) {
     (void)state;
@@ -56,7 +123,7 @@ static void tf32_has_the_defaults_of_the_version(void **state) {
 /* At 20 TFLOP/s of float32, 30 on matrix units, 100 as TF32, 150 and 200 in 16 bits. */
 static void float32_products_run_at_the_rate_of_their_kind(void **state) {
     (void)state;
-    const torch_sheet sheet = {true, 200e12, 150e12, 100e12, 20e12, 1e12, 30e12};
+    const torch_sheet sheet = {true, 200e12, 150e12, 100e12, 20e12, 1e12, 30e12, 0};
     static const struct {
         const char *text;
         ft_dtype dtype;
@@ -122,9 +189,9 @@ static void precision_follows_the_type(void **state) {
 }
 
 /* Data sheets of two GPUs and a CPU. */
-static const torch_sheet sheets[] = {{true, 71e12, 71e12, 36e12, 36e12, 936e9, 0},
-                                     {true, 165e12, 165e12, 83e12, 83e12, 1008e9, 0},
-                                     {false, 3e12, 3e12, 3e12, 3e12, 94e9, 0}};
+static const torch_sheet sheets[] = {{true, 71e12, 71e12, 36e12, 36e12, 936e9, 0, 0},
+                                     {true, 165e12, 165e12, 83e12, 83e12, 1008e9, 0, 0},
+                                     {false, 3e12, 3e12, 3e12, 3e12, 94e9, 0, 0}};
 
 enum {
     OLD_GPU,
@@ -155,7 +222,7 @@ static torch_match nearest(const torch_setting *requested, const torch_sheet *sh
 
 static void expect(const char *text, ft_mode mode, ft_dtype dtype, uint32_t device, uint32_t setting, bool is_assumed) {
     torch_setting requested = parsed(text, mode, dtype, device);
-    torch_sheet between = {true, 209e12, 209e12, 105e12, 105e12, 1792e9, 0};
+    torch_sheet between = {true, 209e12, 209e12, 105e12, 105e12, 1792e9, 0, 0};
     torch_match match = nearest(&requested, device != FT_NONE ? &sheets[device] : &between);
     if (match.setting != setting || match.is_assumed != is_assumed)
         fail_msg("'%s' of device %d finds setting %u", text, (int)device, match.setting);
@@ -205,6 +272,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_are_read),
         cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(runtimes_are_named),
+        cmocka_unit_test(int8_has_rates_of_its_own),
+        cmocka_unit_test(algorithms_follow_from_rates_and_types),
         cmocka_unit_test(tf32_has_the_defaults_of_the_version),
         cmocka_unit_test(float32_products_run_at_the_rate_of_their_kind),
         cmocka_unit_test(small_cards_do_not_sustain_float32_products),

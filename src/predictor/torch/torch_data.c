@@ -17,9 +17,11 @@ enum { ROWS_LIMIT = 256 << 20 }; /* memory for the rows of one model */
 /* --- Rules --------------------------------------------------------------------------------------------------- */
 
 ft_status torch_rules_open(torch_rules *rules, ft_error *error) {
-    torch_rules made = {NULL, NULL};
-    FT_TRY(ft_rules_open("torch-eager", &made.eager, error));
-    ft_status status = ft_rules_open("torch-compile", &made.compiled, error);
+    torch_rules made = {0};
+    ft_status status = ft_rules_open("torch-eager", &made.eager, error);
+    if (status == FT_OK) status = ft_rules_open("torch-compile", &made.compiled, error);
+    if (status == FT_OK) status = ft_rules_open("tensorrt", &made.tensorrt, error);
+    if (status == FT_OK) status = ft_rules_open("onnxruntime-cuda", &made.onnxruntime, error);
     if (status != FT_OK)
         torch_rules_free(&made);
     else
@@ -30,7 +32,9 @@ ft_status torch_rules_open(torch_rules *rules, ft_error *error) {
 void torch_rules_free(torch_rules *rules) {
     ft_rules_free(rules->eager);
     ft_rules_free(rules->compiled);
-    *rules = (torch_rules){NULL, NULL};
+    ft_rules_free(rules->tensorrt);
+    ft_rules_free(rules->onnxruntime);
+    *rules = (torch_rules){0};
 }
 
 /* --- Programs and labels ------------------------------------------------------------------------------------- */

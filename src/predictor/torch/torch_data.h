@@ -63,9 +63,9 @@ static inline torch_side torch_label_side(const torch_data *data, const torch_la
     return torch_sheet_side(&data->sheets[data->settings[label->setting].device]);
 }
 
-/* Fusion rules of PyTorch: eager and compiled. */
+/* Fusion rules: of PyTorch, eager and compiled, and of the runtimes that run its models from a file. */
 typedef struct torch_rules {
-    ft_rules *eager, *compiled;
+    ft_rules *eager, *compiled, *tensorrt, *onnxruntime;
 } torch_rules;
 
 ft_status torch_rules_open(torch_rules *rules, ft_error *error);

@@ -31,7 +31,7 @@ typedef struct torch_model {
                                            known */
     torch_weights members[TORCH_SIDES][TORCH_MAX_MEMBERS];
     torch_net *nets; /* sides x members, of a model that was just trained; NULL: weights are those of a file */
-    char keys[TORCH_SIDES][TORCH_PROGRAM_CODES]; /* their addresses are keys into model views */
+    char keys[TORCH_SIDES][TORCH_RUNTIMES * TORCH_PROGRAM_CODES]; /* their addresses are keys into model views */
 } torch_model;
 
 /* Networks with initial values; settings and sheets are copied. */

@@ -18,12 +18,15 @@
 /* Properties of a request that the kernels of a model depend on. */
 typedef struct kernel_variant {
     torch_side side;
+    torch_runtime runtime;
     bool is_compiled;
     torch_precision precision;
 } kernel_variant;
 
-static const ft_rules *rules_of(const torch_model *m, bool is_compiled) {
-    return is_compiled ? m->rules.compiled : m->rules.eager;
+static const ft_rules *rules_of(const torch_model *m, const kernel_variant *v) {
+    if (v->runtime == TORCH_TENSORRT) return m->rules.tensorrt;
+    if (v->runtime == TORCH_ONNXRUNTIME) return m->rules.onnxruntime;
+    return v->is_compiled ? m->rules.compiled : m->rules.eager;
 }
 
 /* Finds the distinct rows of kernels. Most kernels of a model repeat others, whose rows are not computed again. */
@@ -51,7 +54,7 @@ static ft_status make_view(const torch_model *m, const kernel_variant *v, model_
     torch_kernel *kernels;
     uint32_t count;
     row_table table = {.size = sizeof(torch_row)};
-    FT_TRY(torch_kernels_of(s, rules_of(m, v->is_compiled), &s->memory, &kernels, &count, error));
+    FT_TRY(torch_kernels_of(s, rules_of(m, v), &s->memory, &kernels, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     uint32_t *row_of = ARENA_ARRAY(&s->memory, uint32_t, count);
     if (row_of == NULL) return FT_NOMEM(error);
@@ -73,7 +76,8 @@ static ft_status make_view(const torch_model *m, const kernel_variant *v, model_
 
 static ft_status find_view(const torch_model *m, const kernel_variant *v, model_view *s, const torch_view **out,
                            ft_error *error) {
-    const void *key = &m->keys[v->side][torch_program_code(v->is_compiled, v->precision)];
+    const void *key =
+        &m->keys[v->side][v->runtime * TORCH_PROGRAM_CODES + torch_program_code(v->is_compiled, v->precision)];
     model_view *owner = model_view_owner(s);
     torch_view *view = model_view_cached(owner, key);
     if (view == NULL) {
@@ -97,20 +101,41 @@ typedef struct resolved_request {
     torch_side side;   /* of the networks: that of the measured setting */
     double batch;
     host_request host;
+    torch_runtime runtime;
+    bool is_int8; /* rates of int8, everything else as in float16 */
 } resolved_request;
 
 /* Types that PyTorch computes whole models in, and that were measured. Others would be taken for the nearest of them.
  */
-static ft_status check_dtype(ft_dtype dtype, ft_error *error) {
-    bool is_known = dtype == FT_DTYPE_UNKNOWN || dtype == FT_FLOAT32 || dtype == FT_FLOAT16 || dtype == FT_BFLOAT16;
+static ft_status check_dtype(ft_dtype dtype, torch_runtime runtime, ft_error *error) {
+    bool is_known = (runtime != TORCH_PYTORCH && dtype == FT_INT8) || dtype == FT_DTYPE_UNKNOWN ||
+                    dtype == FT_FLOAT32 || dtype == FT_FLOAT16 || dtype == FT_BFLOAT16;
     if (is_known) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED, "PyTorch was measured in float32, float16 and bfloat16, not in %s",
                    ft_dtype_name(dtype));
 }
 
+/* Engines of a file: no autocast, channels last in 16 bits, pointwise operators compiled, TensorFloat-32 for all
+ * products. */
+static ft_status resolve_runtime(resolved_request *r, ft_error *error) {
+    torch_setting *s = &r->requested;
+    if (s->mode == FT_TRAIN)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s runs inference only", torch_runtime_name(r->runtime));
+    if (!r->sheet.is_gpu)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s is predicted on GPUs only", torch_runtime_name(r->runtime));
+    r->is_int8 = s->dtype == FT_INT8;
+    if (r->is_int8) s->dtype = FT_FLOAT16;
+    s->is_mixed = TORCH_NO;
+    s->is_compiled = TORCH_YES;
+    s->is_nhwc = s->dtype == FT_FLOAT32 ? TORCH_NO : TORCH_YES;
+    s->tf32 = TORCH_TF32_ALL;
+    return FT_OK;
+}
+
 static ft_status resolve_request(const torch_model *m, const model_view *s, const target_device *target,
                                  resolved_request *r, ft_error *error) {
-    FT_TRY(check_dtype(s->request.dtype, error));
+    FT_TRY(torch_runtime_parse(s->request.setting, &r->runtime, error));
+    FT_TRY(check_dtype(s->request.dtype, r->runtime, error));
     FT_TRY(torch_setting_parse(s->request.setting, s->request.mode, s->request.dtype, &r->requested, error));
     FT_TRY(host_request_parse(s->request.setting, &r->host, error));
     r->requested.device = target->index;
@@ -118,6 +143,7 @@ static ft_status resolve_request(const torch_model *m, const model_view *s, cons
         r->sheet = m->sheets[target->index];
     else
         FT_TRY(torch_sheet_read(target->sheet, &r->sheet, error));
+    if (r->runtime != TORCH_PYTORCH) FT_TRY(resolve_runtime(r, error));
     r->match = torch_setting_nearest(m->settings, m->sheets, m->setting_count, &r->requested, &r->sheet);
     if (r->match.setting == FT_NONE) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor has no setting");
     assert(r->match.setting < m->setting_count);
@@ -160,6 +186,7 @@ static ft_status list_terms(const torch_model *m, const torch_view *view, const 
                             torch_term_list *list, ft_error *error) {
     double anchors[TORCH_ANCHORS];
     torch_sheet_anchors(&r->sheet, &r->requested, anchors);
+    if (r->is_int8) torch_int8_anchors(&r->sheet, anchors);
     if (!torch_term_list_make(view->rows, view->row_count, r->side, anchors, r->batch, memory, list))
         return FT_NOMEM(error);
     const torch_setting *known = measured_setting(m, r);
@@ -227,7 +254,7 @@ static bool is_large_batch(const torch_model *m, const resolved_request *r) {
 }
 
 static bool is_assumed(const torch_model *m, const resolved_request *r) {
-    return r->match.is_assumed || is_borrowed_training(m, r) || is_far_batch(m, r) ||
+    return r->runtime != TORCH_PYTORCH || r->match.is_assumed || is_borrowed_training(m, r) || is_far_batch(m, r) ||
            torch_sheet_lacks_type(&r->sheet, r->requested.dtype);
 }
 
@@ -275,23 +302,38 @@ static ft_status limit_step(const torch_model *m, const torch_view *view, const 
     return FT_OK;
 }
 
+/* A product on a few rows takes its time to fill the GPU and to reduce over its depth, which launches from Python hide:
+ * 12 us by ResNet-50 in TensorRT at batch 1 on a T4 (docs/hosts.md). */
+static double fill_us(const torch_row *row) {
+    static const double FILL_US = 12;
+    return row->terms[TORCH_PRODUCTS] > 0 || row->terms[TORCH_VECTOR_PRODUCTS] > 0 ? FILL_US : 0;
+}
+
+static host_runtime host_runtime_of(const resolved_request *r) {
+    if (r->runtime == TORCH_TENSORRT) return HOST_ENGINE;
+    if (r->runtime == TORCH_ONNXRUNTIME) return HOST_SESSION;
+    return r->requested.is_compiled == TORCH_YES ? HOST_COMPILED : HOST_EAGER;
+}
+
 /* Batches far below those measured, and hosts that the request names, may keep the GPU waiting. */
 static ft_status find_launches(const torch_model *m, const torch_view *view, const resolved_request *r,
                                const double *times, arena *memory, host_effect *effect, ft_error *error) {
     *effect = (host_effect){0};
     bool is_small = r->batch < measured_setting(m, r)->typical_batch / SMALL_BATCH;
-    if (!r->sheet.is_gpu || (!is_small && !r->host.is_given)) return FT_OK;
+    bool is_engine = r->runtime != TORCH_PYTORCH; /* not measured at any batch */
+    if (!r->sheet.is_gpu || (!is_small && !r->host.is_given && !is_engine)) return FT_OK;
     double *gpu_us = ARENA_ARRAY(memory, double, (size_t)view->kernel_count + 1);
-    for (uint32_t i = 0; gpu_us != NULL && i < view->kernel_count; i++) gpu_us[i] = times[view->row_of[i]];
+    for (uint32_t i = 0; gpu_us != NULL && i < view->kernel_count; i++)
+        gpu_us[i] = times[view->row_of[i]] + (is_engine ? fill_us(&view->rows[view->row_of[i]]) : 0);
     if (gpu_us == NULL) return FT_NOMEM(error);
     const host_run run = {.request = &r->host,
-                          .runtime = r->requested.is_compiled == TORCH_YES ? HOST_COMPILED : HOST_EAGER,
+                          .runtime = host_runtime_of(r),
                           .mode = r->requested.mode,
                           .is_mixed = torch_setting_precision(&r->requested).is_mixed,
                           .gpu_us = gpu_us,
                           .count = view->kernel_count};
     FT_TRY(host_effect_make(&run, memory, effect, error));
-    return r->host.is_given ? FT_OK : limit_step(m, view, r, memory, effect, error);
+    return r->host.is_given || is_engine ? FT_OK : limit_step(m, view, r, memory, effect, error);
 }
 
 /* Sets the provenance, and the reason: the data that is missing where the value is not learned. */
@@ -300,7 +342,11 @@ static ft_status set_provenance(const torch_model *m, const resolved_request *r,
     char text[200] = "";
     if (is_assumed(m, r) || is_large_batch(m, r)) out->provenance = FT_EXTRAPOLATED;
     bool is_waiting = launch->elapsed_us != NULL && 2 * launch->ratio > 1;
-    if (is_waiting && r->host.is_given) {
+    if (r->runtime != TORCH_PYTORCH) {
+        out->provenance = FT_EXTRAPOLATED;
+        snprintf(text, sizeof text, "%s was not measured on this device; its kernels are extrapolated from PyTorch",
+                 torch_runtime_name(r->runtime));
+    } else if (is_waiting && r->host.is_given) {
         out->provenance = FT_EXTRAPOLATED;
         snprintf(text, sizeof text, "launches take %.3g us a kernel on this host%s%s%s",
                  launch->launches.forward_us + launch->launches.backward_us, r->host.name[0] != '\0' ? " (" : "",
@@ -362,6 +408,7 @@ static ft_status predict(const torch_model *m, const predict_input *in, predicti
     ensemble_result e = {0};
     FT_TRY(resolve_request(m, in->view, in->target, r, error));
     const kernel_variant variant = {.side = r->side,
+                                    .runtime = r->runtime,
                                     .is_compiled = r->requested.is_compiled == TORCH_YES,
                                     .precision = torch_setting_precision(&r->requested)};
     FT_TRY(find_view(m, &variant, in->view, &p->view, error));
@@ -387,7 +434,7 @@ static ft_status predict(const torch_model *m, const predict_input *in, predicti
     FT_TRY(set_provenance(m, r, &launch, in->memory, out, error));
     if (!in->has_parts) return FT_OK;
     const ft_kernels *kernels;
-    FT_TRY(model_view_kernels(in->view, rules_of(m, variant.is_compiled), &kernels, error));
+    FT_TRY(model_view_kernels(in->view, rules_of(m, &variant), &kernels, error));
     return make_parts(kernels, view, e.times, &launch, in->memory, out, error);
 }
 

@@ -124,6 +124,34 @@ torch_precision torch_setting_precision(const torch_setting *c) {
     return (torch_precision){.is_mixed = is_narrow && c->is_mixed != TORCH_NO, .bytes = is_narrow ? 2 : 4};
 }
 
+/* --- Runtimes ------------------------------------------------------------------------------------------------- */
+
+ft_status torch_runtime_parse(const char *setting, torch_runtime *runtime, ft_error *error) {
+    static const char *const names[] = {"pytorch", "tensorrt", "onnxruntime-cuda"};
+    static const char key[] = "runtime=";
+    *runtime = TORCH_PYTORCH;
+    for (const char *at = setting != NULL ? setting : ""; *at != '\0';) {
+        size_t length = strcspn(at, ";");
+        if (length >= sizeof key - 1 && memcmp(at, key, sizeof key - 1) == 0) {
+            const char *value = at + sizeof key - 1;
+            uint32_t found = TORCH_RUNTIMES;
+            for (uint32_t i = 0; i < TORCH_RUNTIMES; i++)
+                if (is_word(value, length - (sizeof key - 1), names[i])) found = i;
+            if (found == TORCH_RUNTIMES)
+                return ft_fail(error, FT_ERR_USAGE, "runtime '%.*s': expected pytorch, tensorrt or onnxruntime-cuda",
+                               (int)(length < 48 ? length - (sizeof key - 1) : 40), value);
+            *runtime = (torch_runtime)found;
+        }
+        at += length + (at[length] == ';');
+    }
+    return FT_OK;
+}
+
+const char *torch_runtime_name(torch_runtime runtime) {
+    static const char *const names[] = {"PyTorch", "TensorRT", "ONNX Runtime"};
+    return names[runtime];
+}
+
 /* --- Data sheets --------------------------------------------------------------------------------------------- */
 
 /* Float32 operations a second that a watt sustains, from large products measured on a T4, L4, V100, A100 and P100; they
@@ -178,7 +206,9 @@ ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error
     made.peak19 = ft_device_number(device, "peak_tensorfloat32_flops");
     made.peak16 = ft_device_number(device, "peak_float16_flops");
     made.peak16b = ft_device_number(device, "peak_bfloat16_flops");
+    double int8 = ft_device_number(device, "peak_int8_ops"), half = made.peak16;
     if (made.is_gpu) limit_to_sustained(device, &made);
+    if (int8 > 0 && half > 0) made.peak8 = int8 * (made.peak16 / half); /* the same power and clock */
     /* A missing rate is that of the next wider type. */
     if (isnan(made.peak19)) made.peak19 = made.product32;
     if (isnan(made.peak16)) made.peak16 = made.peak19;
@@ -215,6 +245,15 @@ void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting,
     anchors[TORCH_FLOPS] = 1e6 / sheet->peak32;
     /* The chain of loads of one pixel of one map, which compiled code runs in parallel. */
     anchors[TORCH_SERIAL] = sheet->is_gpu && setting->is_compiled != TORCH_YES ? SERIAL_US : SELDOM_US;
+}
+
+void torch_int8_anchors(const torch_sheet *sheet, double anchors[static TORCH_ANCHORS]) {
+    double faster = sheet->peak8 > 0 ? sheet->peak8 / sheet->peak16 : 2;
+    if (faster < 1) faster = 1; /* an engine runs a layer in float16 where that is faster */
+    anchors[TORCH_PRODUCTS] /= faster;
+    anchors[TORCH_MATMUL_RATE] /= faster;
+    anchors[TORCH_MOVED] /= 2;
+    anchors[TORCH_WEIGHTS] /= 2;
 }
 
 /* --- Algorithms ------------------------------------------------------------------------------------------------- */

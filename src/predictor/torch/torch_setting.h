@@ -13,6 +13,13 @@
 
 enum { TORCH_MAX_SETTINGS = 256 };
 
+/* What runs the model. Only PyTorch was measured; the others have fusion rules and launches of their own. */
+typedef enum torch_runtime { TORCH_PYTORCH, TORCH_TENSORRT, TORCH_ONNXRUNTIME, TORCH_RUNTIMES } torch_runtime;
+
+/* The key runtime of a setting ("runtime=tensorrt"); PyTorch when it is absent. */
+ft_status torch_runtime_parse(const char *setting, torch_runtime *runtime, ft_error *error);
+const char *torch_runtime_name(torch_runtime runtime); /* "TensorRT" */
+
 typedef enum torch_choice { TORCH_OPEN, TORCH_NO, TORCH_YES } torch_choice;
 
 /* Float32 products that run as TensorFloat-32: those of cuDNN (convolutions, recurrent layers) and of cuBLAS (linear
@@ -59,6 +66,7 @@ typedef struct torch_sheet {
     double peak16, peak16b, peak19, peak32; /* operations per second: float16, bfloat16, TensorFloat-32, float32 */
     double bandwidth;                       /* bytes per second */
     double product32;                       /* full float32 products; 0: as peak32 */
+    double peak8;                           /* int8; 0: twice peak16. Files do not store it */
 } torch_sheet;
 
 static inline torch_side torch_sheet_side(const torch_sheet *sheet) {
@@ -74,6 +82,9 @@ bool torch_sheet_lacks_type(const torch_sheet *sheet, ft_dtype dtype);
 float torch_algorithm_ratio(const torch_sheet *sheet, const torch_setting *setting, const torch_row *row);
 /* Microseconds per unit of each term at these rates. */
 void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_ANCHORS]);
+
+/* Changes those of float16 to those of int8: half of the bytes, and the rate of int8 products. */
+void torch_int8_anchors(const torch_sheet *sheet, double anchors[static TORCH_ANCHORS]);
 
 /* torch_amounts.c: microseconds of each term of `launches` launches of a row at the rates of the data sheet; on CPUs
  * with the known effects of kinds of kernels and of memory. */
