@@ -43,7 +43,7 @@ FUZZ_SOURCES    := $(sort $(wildcard fuzz/fuzz_*.c))
 EXAMPLE_SOURCES := $(sort $(wildcard examples/*.c))
 BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
 TOOL_SOURCES    := $(sort $(wildcard tools/*.c))
-ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(SERVE_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(wildcard tests/torture/*.c) $(FUZZ_SOURCES) \
+ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(SERVE_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(wildcard tests/torture/*.c tests/measure/standin/*.c) $(FUZZ_SOURCES) \
                    $(wildcard fuzz/replay.c) $(EXAMPLE_SOURCES) $(BENCH_SOURCES) $(TOOL_SOURCES)
 HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h src/*/*/*.h cli/*.h serve/*.h tests/*/*.h bench/*.h tools/*.h))
 
@@ -71,7 +71,7 @@ COMMAND      := $(BUILD)/foretell
 # $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
 brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
 
-.PHONY: all lib tests test check sanitize torture thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo demo-serve \
+.PHONY: deps-measure all lib tests test check sanitize torture thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo demo-serve \
         install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -94,6 +94,7 @@ help:
 #: make torture               let every allocation and system call of whole commands fail in turn; CASES="predict merge": of some
 #: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
 #: make bench                 speed and memory, as tables and as bench/results/*.csv; PARTS="predict nn" runs only some
+#: make deps-measure          fetch ONNX Runtime with npm into build/, for `foretell measure`
 #: make install PREFIX=dir    command, libraries, headers, predictors, schemas, docs, completion; DESTDIR is honoured; STRIP= keeps symbols
 #: make clean                 remove what was built
 #:
@@ -191,6 +192,12 @@ $(foreach room,$(TEST_ROOMS),$(eval $(call test_program,$(room))))
 $(TESTS): $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link) -lcmocka $(WRAP)
+# Libraries that take the place of ONNX Runtime and say so in their names.
+STANDINS := $(patsubst tests/measure/standin/%.c,$(BUILD)/standin/lib%_standin.so,$(wildcard tests/measure/standin/*.c))
+$(STANDINS): $(BUILD)/standin/lib%_standin.so: tests/measure/standin/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call brief,CC,$<)$(CC) $(LANGUAGE) -Wall -Wextra -Wpedantic -Werror -O2 -g -fPIC -shared -o $@ $<
+$(BUILD)/tests/measure: | $(STANDINS)
 $(BUILD)/tests/cli: $(call object,$(filter-out cli/main.c,$(CLI_SOURCES)) $(SERVE_SOURCES))
 $(BUILD)/bench/serve_empty: private LDLIBS += -lmicrohttpd
 # Tests read the pixels of a page.
@@ -210,6 +217,13 @@ $(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/libforetell.a
 
 $(BUILD)/makemodel: $(call object,$(TOOL_SOURCES)) $(ONNX_OBJECT)
 	$(link)
+
+# --- Runtimes to measure with -----------------------------------------------------------------------------------------
+
+# Package scripts would download builds for GPUs: the library for CPUs is in the package itself.
+deps-measure:
+	npm install --prefix $(BUILD) --no-save --no-audit --no-fund --ignore-scripts onnxruntime-node
+	@ls $(BUILD)/node_modules/onnxruntime-node/bin/*/linux/*/libonnxruntime.so*
 
 # --- Testing ---------------------------------------------------------------------------------------------------------
 

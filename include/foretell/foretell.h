@@ -50,6 +50,7 @@
 #include "foretell/kernel.h"
 #include "foretell/language.h"
 #include "foretell/learn.h"
+#include "foretell/measure.h"
 #include "foretell/outfile.h"
 #include "foretell/parallel.h"
 #include "foretell/predictor.h"

@@ -35,13 +35,14 @@ enum {
     TABLE_OP,
     TABLE_INPUTS,
     TABLE_ATTRIBUTES,
+    TABLE_NOISY,
     TABLE_COLUMNS,
     MAX_TABLE_COLUMNS = 64,
 };
 
-static const char *const column_names[TABLE_COLUMNS] = {"model", "device", "batch",   "dtype",     "mode",
-                                                        "name",  "family", "setting", "part",      "source",
-                                                        "shape", "op",     "inputs",  "attributes"};
+static const char *const column_names[TABLE_COLUMNS] = {"model", "device", "batch",   "dtype",      "mode",
+                                                        "name",  "family", "setting", "part",       "source",
+                                                        "shape", "op",     "inputs",  "attributes", "noisy"};
 
 typedef struct metric_column {
     uint32_t column;
@@ -66,16 +67,16 @@ typedef struct table_import {
 
 /* --- Columns ----------------------------------------------------------------------------------------------------- */
 
-/* Columns that `foretell sample` and `foretell serve` write and measuring scripts keep. */
-static bool is_sample_column(const char *name) {
-    return strcmp(name, "graph") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "reason") == 0 ||
-           strcmp(name, "predicted") == 0;
+/* Columns that `foretell sample`, `foretell serve` and `foretell measure` write and measuring scripts keep. */
+static bool is_kept_column(const char *name) {
+    return strcmp(name, "graph") == 0 || strcmp(name, "runs") == 0 || strcmp(name, "weight") == 0 ||
+           strcmp(name, "reason") == 0 || strcmp(name, "predicted") == 0;
 }
 
 static ft_status read_column(table_import *t, uint32_t index, const csv_field *cell) {
     char name[MAX_CELL];
     csv_unquote(cell, name, sizeof name);
-    if (is_sample_column(name)) return FT_OK;
+    if (is_kept_column(name)) return FT_OK;
     for (uint32_t i = 0; i < TABLE_COLUMNS; i++) {
         if (strcmp(name, column_names[i]) != 0) continue;
         if (t->columns[i] != FT_NONE)
@@ -85,11 +86,12 @@ static ft_status read_column(table_import *t, uint32_t index, const csv_field *c
     }
     metric_column made = {.column = index};
     if (!metric_canonical_name(name, made.name, sizeof made.name, &made.unit))
-        return ft_fail(t->job->error, FT_ERR_DAMAGED,
-                       "%s: line 1: column '%.60s' is neither one of model, device, batch, dtype, mode, name, family, "
-                       "setting, part, source, shape, op, inputs, attributes nor a metric whose name ends in its unit, "
-                       "like time_us",
-                       t->job->source, name);
+        return ft_fail(
+            t->job->error, FT_ERR_DAMAGED,
+            "%s: line 1: column '%.60s' is neither one of model, device, batch, dtype, mode, name, family, "
+            "setting, part, source, shape, op, inputs, attributes, noisy nor a metric whose name ends in its unit, "
+            "like time_us",
+            t->job->source, name);
     for (uint32_t i = 0; i < t->metric_count; i++) {
         if (strcmp(t->metrics[i].name, made.name) == 0)
             return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: two columns contain %s", t->job->source,
@@ -284,6 +286,12 @@ static const char *name_of(const table_import *t) {
     return slash != NULL ? slash + 1 : t->texts[TABLE_MODEL];
 }
 
+/* `foretell measure` names the kind of noise. */
+static bool is_noisy(const table_import *t) {
+    const char *noisy = t->texts[TABLE_NOISY];
+    return noisy[0] != '\0' && strcmp(noisy, "no") != 0;
+}
+
 static ft_status read_row(table_import *t) {
     char where[MAX_CELL];
     double values[MAX_METRICS] = {NAN};
@@ -291,6 +299,7 @@ static ft_status read_row(table_import *t) {
     bool has_bad;
     snprintf(where, sizeof where, "%s: line %llu", t->job->source, (unsigned long long)t->rows.line);
     FT_TRY(read_texts(t));
+    if (is_noisy(t)) return import_skip(t->job, where, "its measurement is marked as noisy");
     ft_record r = {.name = name_of(t),
                    .family = t->texts[TABLE_FAMILY],
                    .setting = t->texts[TABLE_SETTING],

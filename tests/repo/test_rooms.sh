@@ -21,6 +21,7 @@ declare -A may=(
     [data]='base graph read program trace'
     [npu]='base graph'
     [generate]='base report'
+    [measure]='base graph report'
     [predictor]='base graph cost device nn data npu program'
     [forecast]='base graph cost device nn data predictor report training serving'
     [replay]='base graph read cost device predictor report forecast'
