@@ -135,7 +135,7 @@ static const runtime_cost runtimes[] = {[HOST_EAGER] = {1, 1, 2},
 
 ft_status host_launches_of(const host_request *request, host_runtime runtime, ft_mode mode, bool is_mixed,
                            host_launches *launches, ft_error *error) {
-    host_class host;
+    host_class host = {0};
     FT_TRY(host_open(request->name[0] != '\0' ? request->name : "typical", &host, error));
     if (request->has_graphs) runtime = HOST_GRAPHS;
     const runtime_cost *cost = &runtimes[runtime];
