@@ -12,6 +12,7 @@
 struct context_graph {
     context_graph *next;
     int64_t batch; /* as requested */
+    ft_mode mode;
     ft_graph *bound;
 };
 
@@ -95,16 +96,47 @@ ft_status context_find_rules(forecast_context *c, const char *runtime, const ft_
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
 
-static ft_status find_graph(forecast_context *c, int64_t batch, const ft_graph **bound, ft_error *error) {
+/* The length of the sequence when the logits of all positions are needed, which is not what the model computes; else 0:
+ * a language model that is trained, unless the request binds its logits. */
+static int64_t all_logits(const forecast_context *c, ft_mode mode) {
+    int64_t sequence = 0;
+    if (mode != FT_TRAIN || c->shapes == NULL || !context_has_symbol(c, "logits")) return 0;
+    for (uint32_t i = 0; i < c->shapes->shape_count; i++) {
+        const ft_shape_binding *shape = &c->shapes->shapes[i];
+        if (strcmp(shape->name, "logits") == 0) return 0;
+        if (strcmp(shape->name, "sequence") == 0 && shape->rank == 1) sequence = shape->dims[0];
+    }
+    return sequence;
+}
+
+/* Adds the length of the logits to a copy of the shapes. */
+static ft_status bind_logits(forecast_context *c, int64_t length, ft_binding *binding, ft_error *error) {
+    ft_shape_binding *shapes = ARENA_ARRAY(&c->memory, ft_shape_binding, (size_t)binding->shape_count + 1);
+    if (shapes == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < binding->shape_count; i++) shapes[i] = binding->shapes[i];
+    shapes[binding->shape_count++] = (ft_shape_binding){.name = "logits", .rank = 1, .dims = {length}};
+    binding->shapes = shapes;
+    return FT_OK;
+}
+
+static bool is_batch_of(const context_graph *item, int64_t batch) {
+    return item->batch == batch || ft_graph_batch(item->bound) == batch;
+}
+
+static ft_status find_graph(forecast_context *c, int64_t batch, ft_mode mode, const ft_graph **bound, ft_error *error) {
     context_graph *item = c->graphs;
-    while (item != NULL && item->batch != batch && ft_graph_batch(item->bound) != batch) item = item->next;
+    int64_t logits = all_logits(c, mode);
+    ft_mode kept = logits > 0 ? mode : FT_INFER; /* other models are the same in both */
+    while (item != NULL && (item->mode != kept || !is_batch_of(item, batch))) item = item->next;
     if (item == NULL) {
         ft_binding binding = c->shapes != NULL ? *c->shapes : (ft_binding){0};
         binding.batch = batch;
         item = ARENA_ARRAY(&c->memory, context_graph, 1);
         if (item == NULL) return FT_NOMEM(error);
+        if (logits > 0) FT_TRY(bind_logits(c, logits, &binding, error));
         FT_TRY(ft_graph_bind(c->model, &binding, &item->bound, error));
         item->batch = batch;
+        item->mode = kept;
         item->next = c->graphs;
         c->graphs = item;
     }
@@ -149,7 +181,7 @@ static ft_status add_view(forecast_context *c, const ft_graph *bound, const ft_r
 
 static ft_status add_first(forecast_context *c, const ft_request *part, ft_error *error) {
     const ft_graph *bound = NULL;
-    FT_TRY(find_graph(c, 0, &bound, error));
+    FT_TRY(find_graph(c, 0, part->mode, &bound, error));
     return add_view(c, bound, part, &c->first, error);
 }
 
@@ -158,7 +190,7 @@ ft_status context_find_view(forecast_context *c, const ft_request *request, mode
         .setting = request->setting, .dtype = request->dtype, .mode = request->mode, .optimizer = request->optimizer};
     const ft_graph *bound = NULL;
     if (c->first == NULL) FT_TRY(add_first(c, &part, error));
-    FT_TRY(find_graph(c, request->batch, &bound, error));
+    FT_TRY(find_graph(c, request->batch, request->mode, &bound, error));
     assert(c->first != NULL && ft_graph_is_bound(bound));
     context_view *item = c->views;
     while (item != NULL && (item->view.bound != bound || !is_same(&item->view.request, &part))) item = item->next;

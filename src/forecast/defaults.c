@@ -35,21 +35,21 @@ static ft_dtype narrow_weights(const ft_graph *model) {
 
 /* --- The device ---------------------------------------------------------------------------------------------- */
 
-static bool is_torch_gpu(const ft_device *sheet) {
+bool job_is_torch_gpu(const ft_device *sheet) {
     return sheet != NULL && strcmp(ft_device_kind(sheet), "gpu") == 0 &&
            strncmp(ft_device_runtime(sheet), "torch", 5) == 0;
 }
 
 ft_dtype job_usual_dtype(const ft_device *sheet) {
     if (sheet != NULL && strcmp(ft_device_runtime(sheet), "vela") == 0) return FT_INT8;
-    return is_torch_gpu(sheet) ? FT_FLOAT16 : FT_FLOAT32;
+    return job_is_torch_gpu(sheet) ? FT_FLOAT16 : FT_FLOAT32;
 }
 
 /* The predictor of times that is tried first, with its index of the device (FT_NONE: it reads the data sheet); NULL:
  * there is none. */
 static const ft_predictor *first_predictor(const forecast_job *job, uint32_t *device) {
     predictor_choice choice;
-    for (uint32_t i = 0; i < 2 * job->context->set->count; i++) {
+    for (uint32_t i = 0; i < JOB_RANKS * job->context->set->count; i++) {
         if (!job_candidate(job, "time_us", i, &choice)) continue;
         *device = choice.target.index;
         return choice.predictor;
@@ -68,7 +68,7 @@ static bool is_trained_on(const ft_predictor *predictor, ft_dtype dtype) {
 static ft_dtype default_dtype(const forecast_job *job, const ft_predictor *predictor, uint32_t device,
                               ft_dtype weights) {
     ft_dtype trained = predictor != NULL ? predictor_usual_dtype(predictor, device) : FT_DTYPE_UNKNOWN;
-    if (is_narrow(weights) && is_torch_gpu(job->sheet) && is_trained_on(predictor, weights)) return weights;
+    if (is_narrow(weights) && job_is_torch_gpu(job->sheet) && is_trained_on(predictor, weights)) return weights;
     return trained != FT_DTYPE_UNKNOWN ? trained : job_usual_dtype(job->sheet);
 }
 
@@ -112,6 +112,7 @@ ft_status job_set_defaults(forecast_job *job, ft_error *error) {
     if (request->dtype == FT_DTYPE_UNKNOWN) request->dtype = default_dtype(job, predictor, device, weights);
     job->given_setting = request->setting;
     bool can_mix = keys != NULL && text_has_word(keys, "amp", 3) && is_narrow(request->dtype);
-    if (!can_mix || !is_narrow(weights) || !is_torch_gpu(job->sheet) || has_key(request->setting, "amp")) return FT_OK;
+    if (!can_mix || !is_narrow(weights) || !job_is_torch_gpu(job->sheet) || has_key(request->setting, "amp"))
+        return FT_OK;
     return set_plain(job, weights, error);
 }

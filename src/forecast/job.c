@@ -55,16 +55,40 @@ static bool is_npu(const forecast_job *job) {
     return job->sheet != NULL && strcmp(ft_device_kind(job->sheet), "npu") == 0;
 }
 
+/* Whether a model on a GPU is one of matrix products and attention, in float32 or a language model: kernels that were
+ * measured alone are known better there than models that were measured as a whole. */
+static bool is_of_products(const forecast_job *job) {
+    static const double MOSTLY = 0.8;
+    const ft_cost *cost = job->cost;
+    double products = 0, all = 0;
+    if (cost == NULL || job->view == NULL || !job_is_torch_gpu(job->sheet)) return false;
+    if (job->out->request.dtype != FT_FLOAT32 && !context_is_language(job->context)) return false;
+    for (uint32_t i = 0; i < cost->op_count; i++) {
+        ft_op_class kind = ft_opdef_class(ft_graph_ops(job->view->bound)[i].def);
+        double macs = (double)cost->ops[i].forward.macs;
+        all += macs;
+        if (kind == FT_CLASS_MATMUL || kind == FT_CLASS_ATTENTION) products += macs;
+    }
+    return products > MOSTLY * all;
+}
+
+/* The order in which predictors are tried: those trained on the device before those that read data sheets, and among
+ * those of single kernels and of whole models the ones that suit the model. */
+static uint32_t rank_of(const forecast_job *job, const ft_predictor *p, bool by_sheet) {
+    if (!family_can(predictor_family(p), FAMILY_KERNELS)) return !by_sheet ? 0 : is_of_products(job) ? 3 : 1;
+    return is_of_products(job) ? 1 + by_sheet : 2 + by_sheet;
+}
+
 bool job_candidate(const forecast_job *job, const char *metric, uint32_t number, predictor_choice *choice) {
     const ft_predictor_set *set = job->context->set;
     const ft_request *request = &job->out->request;
-    assert(number < 2 * set->count);
-    bool by_sheet = number >= set->count;
-    const set_entry *entry = &set->entries[by_sheet ? number - set->count : number];
+    assert(number < JOB_RANKS * set->count);
+    const set_entry *entry = &set->entries[number % set->count];
     const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
     if (p == NULL || !predictor_supports_mode(p, request->mode)) return false;
     target_device target = predictor_target(p, predictor_device_index(p, request->device));
-    if ((target.index == FT_NONE) != by_sheet) return false;
+    bool by_sheet = target.index == FT_NONE;
+    if (rank_of(job, p, by_sheet) != number / set->count) return false;
     if (by_sheet && (job->sheet == NULL || !predictor_reads_sheets(p))) return false;
     if (by_sheet) target.sheet = job->sheet;
     *choice = (predictor_choice){.entry = entry, .predictor = p, .target = target};
@@ -76,7 +100,7 @@ ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *ch
     job->refusal = NULL;
     job->is_refused = false;
     uint32_t count = job->context->set->count;
-    for (uint32_t i = 0; i < 2 * count && choice->entry == NULL; i++) {
+    for (uint32_t i = 0; i < JOB_RANKS * count && choice->entry == NULL; i++) {
         if (i >= count && job->is_refused) break;
         if (!job_candidate(job, metric, i, choice)) continue;
         FT_TRY(try_predictor(job, choice, error));

@@ -104,6 +104,8 @@ ft_status job_predict(forecast_job *job, const ft_request *given, ft_error *erro
 /* Adds a sentence to the notes of the result. */
 ft_status job_note(forecast_job *job, ft_error *error, const char *format, ...) FT_PRINTF(3, 4);
 
+/* Whether a device is a GPU that runs PyTorch. */
+bool job_is_torch_gpu(const ft_device *sheet);
 /* The type that a device is usually run with, and measured in: float16 by autocast on GPUs, int8 on NPUs. */
 ft_dtype job_usual_dtype(const ft_device *sheet);
 /* Decides what the request left open: the type, and the choices of the setting that the predictor distinguishes. */
@@ -120,8 +122,9 @@ typedef struct predictor_choice {
     model_output output;
 } predictor_choice;
 
-/* The predictor of a metric that is tried as the number-th, of twice as many as the set has files; false: it is not one
- * for this request. */
+/* The predictor of a metric that is tried as the number-th, of JOB_RANKS times as many as the set has files; false: it
+ * is not one for this request. */
+enum { JOB_RANKS = 4 };
 bool job_candidate(const forecast_job *job, const char *metric, uint32_t number, predictor_choice *choice);
 /* Tries the predictors of a metric: those that were trained on the device first, then those that read data sheets. */
 ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *choice, ft_error *error);
@@ -134,6 +137,8 @@ ft_status job_predict_memory(forecast_job *job, ft_error *error);
 
 /* Whether the model is a language model by its metadata. */
 bool context_is_language(const forecast_context *c);
+/* Whether it is one whose graph has a symbol. */
+bool context_has_symbol(const forecast_context *c, const char *name);
 /* Whether a request divides its model between devices. */
 bool request_is_divided(const ft_request *request);
 /* Whether the memory of a job is that of a transformed graph; and its prediction, once the job is bound. */

@@ -47,18 +47,28 @@ static const ft_predictor *time_predictor(const set_entry *entry) {
     return ft_predictor_find(entry->predictor, "time_us");
 }
 
+/* The predictor of times whose devices count as measured: single kernels of a GPU do, where there is nothing else. */
+static const ft_predictor *measured_predictor(const ft_predictor_set *set, uint32_t entry) {
+    const ft_predictor *p = time_predictor(&set->entries[entry]);
+    if (p == NULL || !family_can(predictor_family(p), FAMILY_KERNELS)) return p;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const ft_predictor *other = time_predictor(&set->entries[i]);
+        if (other != NULL && !family_can(predictor_family(other), FAMILY_KERNELS)) return NULL;
+    }
+    return p;
+}
+
 /* Lists the devices that a predictor of times was trained on. */
 static ft_status list_devices(ft_predictor_set *set, ft_error *error) {
     size_t max_count = 0;
     set->device_count = 0;
     for (uint32_t i = 0; i < set->count; i++)
-        if (time_predictor(&set->entries[i]) != NULL)
-            max_count += ft_predictor_device_count(time_predictor(&set->entries[i]));
+        if (measured_predictor(set, i) != NULL) max_count += ft_predictor_device_count(measured_predictor(set, i));
     set->devices = calloc(max_count + 1, sizeof *set->devices);
     set->sheets = calloc(max_count + 1, sizeof(ft_device *));
     if (set->devices == NULL || set->sheets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < set->count; i++) {
-        const ft_predictor *p = time_predictor(&set->entries[i]);
+        const ft_predictor *p = measured_predictor(set, i);
         for (uint32_t d = 0; p != NULL && d < ft_predictor_device_count(p); d++) {
             const char *name = ft_predictor_device(p, d);
             if (name != NULL && !has_device(set, name)) FT_TRY(add_device(set, name, error));

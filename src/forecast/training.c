@@ -29,6 +29,12 @@ bool context_is_language(const forecast_context *c) {
     return ft_graph_meta(c->model, "model_type") != NULL;
 }
 
+bool context_has_symbol(const forecast_context *c, const char *name) {
+    for (uint32_t i = 0; i < c->model->symbol_count; i++)
+        if (strcmp(c->model->symbols[i], name) == 0) return context_is_language(c);
+    return false;
+}
+
 bool request_is_divided(const ft_request *r) {
     const ft_parallel *p = &r->parallel;
     return p->tensor > 1 || p->pipeline > 1 || p->expert > 1 || p->context > 1 || p->data > 1;
@@ -98,7 +104,7 @@ static ft_status bind_step(const forecast_job *job, const step_plan *plan, ft_gr
                        (long long)sequence, (long long)ranks);
     if (sequence > 0) {
         set_symbol(&binding, items, "sequence", sequence / ranks);
-        if (context_is_language(c))
+        if (context_has_symbol(c, "logits"))
             set_symbol(&binding, items, "logits", (int64_t)num_div_up((uint64_t)(sequence / ranks), (uint64_t)chunks));
     }
     binding.shapes = items;

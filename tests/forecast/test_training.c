@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "forecast/job.h"
 #include "foretell/forecast.h"
 #include "support/flops_file.h"
 #include "support/folder.h"
@@ -116,6 +117,44 @@ static void ranks_share_weights_and_state(void **state) {
     ft_results_free(&results);
 }
 
+static uint64_t macs_in(ft_mode mode) {
+    const ft_binding open = {.shapes = symbols, .shape_count = 2};
+    forecast_context c;
+    model_view *view;
+    const ft_cost *cost;
+    ft_request r = usual();
+    r.mode = mode;
+    r.setting = "";
+    context_init(&c, set, model, &open);
+    assert_int_equal(context_find_view(&c, &r, &view, NULL), FT_OK);
+    assert_int_equal(model_view_cost(view, &cost, NULL), FT_OK);
+    uint64_t macs = cost->total.forward.macs;
+    context_free(&c);
+    return macs;
+}
+
+/* Of 2 sequences of 16 tokens; a model that generates needs those of the last token alone. */
+static void training_has_the_logits_of_all_positions(void **state) {
+    (void)state;
+    assert_int_equal(macs_in(FT_TRAIN) - macs_in(FT_INFER), 2 * 15 * 64 * 96);
+}
+
+/* They have no logits that a request could choose. */
+static void encoders_are_trained(void **state) {
+    (void)state;
+    static const char bert[] =
+        "{\"model_type\": \"bert\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+        "\"intermediate_size\": 128, \"vocab_size\": 96, \"max_position_embeddings\": 32}";
+    const ft_binding open = {.shapes = symbols, .shape_count = 1};
+    ft_graph *encoder;
+    ft_request r = usual();
+    assert_int_equal(ft_graph_read_memory(bert, sizeof bert - 1, "config.json", &encoder, &error), FT_OK);
+    if (ft_predict(set, encoder, &open, &r, 1, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_true(part("weights") > 0);
+    ft_results_free(&results);
+    ft_graph_free(encoder);
+}
+
 /* The first stage has the words, the second the norm and the head: 64 parameters more. */
 static void the_worst_stage_is_the_result(void **state) {
     (void)state;
@@ -199,6 +238,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(mixed_precision_has_sixteen_bytes_a_parameter, begin, end),
         cmocka_unit_test_setup_teardown(ranks_share_weights_and_state, begin, end),
+        cmocka_unit_test_setup_teardown(training_has_the_logits_of_all_positions, begin, end),
+        cmocka_unit_test_setup_teardown(encoders_are_trained, begin, end),
         cmocka_unit_test_setup_teardown(the_worst_stage_is_the_result, begin, end),
         cmocka_unit_test_setup_teardown(adapters_alone_have_state, begin, end),
         cmocka_unit_test_setup_teardown(sizes_that_do_not_divide_are_errors, begin, end),

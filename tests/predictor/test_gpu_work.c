@@ -78,6 +78,17 @@ static void filters_that_are_computed_are_weight_gradients(void **state) {
     assert_int_equal(works_of(&gradient, &(ft_request){.batch = 64}).works[0].pass, GPU_WEIGHT_GRADIENT);
 }
 
+static void the_formula_of_gelu_is_a_launch_for_each_step(void **state) {
+    (void)state;
+    const operator_text one = {"Gelu", "Nx512", "approximate=tanh"}, steps = {"Gelu", "Nx512", "decomposed=1"};
+    const ft_request eager = {.batch = 64}, compiled = {.batch = 64, .setting = "compile=yes"};
+    found f = works_of(&steps, &eager);
+    assert_int_equal(works_of(&one, &eager).count, 1);
+    assert_int_equal(works_of(&steps, &compiled).count, 1);
+    assert_int_equal(f.count, 2);
+    assert_true(f.works[0].times + f.works[1].times == 8);
+}
+
 static void settings_say_where_a_kernel_was_measured(void **state) {
     (void)state;
     gpu_runtime r;
@@ -114,6 +125,7 @@ int main(void) {
         cmocka_unit_test(attention_is_fused_in_16_bits_only),
         cmocka_unit_test(training_adds_the_gradients_of_both_factors),
         cmocka_unit_test(filters_that_are_computed_are_weight_gradients),
+        cmocka_unit_test(the_formula_of_gelu_is_a_launch_for_each_step),
         cmocka_unit_test(settings_say_where_a_kernel_was_measured),
         cmocka_unit_test(anchors_are_not_below_what_the_data_sheet_allows),
     };

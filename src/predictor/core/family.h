@@ -133,6 +133,9 @@ enum {
     FAMILY_OWN_INTERVALS = 1 << 5,
     /* It has so few parameters that its errors on training rows are as large as on new ones, so both calibrate it. */
     FAMILY_FEW_PARAMETERS = 1 << 6,
+    /* It was trained on single kernels of GPUs: its devices do not count as measured with models, and it is preferred
+     * for models whose kernels are products and attention in the first place. */
+    FAMILY_KERNELS = 1 << 7,
 };
 
 /* A metric that follows from the model without ever having been measured. */

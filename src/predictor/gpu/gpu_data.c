@@ -98,7 +98,7 @@ static void add_label(const gathering *g, const fit_row *row, const gpu_work *wo
     gpu_row features;
     gpu_runtime_of(request, &runtime);
     gpu_row_of(work, &g->m->sheets[row->device], request->dtype, &runtime, &features);
-    gpu_label label = {.device = row->device, .kind = work->kind, .dtype = request->dtype};
+    gpu_label label = {.device = row->device, .kind = gpu_class(work->kind, request->dtype), .dtype = request->dtype};
     memcpy(label.features, features.features, sizeof label.features);
     label.log_ratio = (float)log(row->label / features.anchor_us);
     if (isfinite(label.log_ratio)) buf_add(found, &label, sizeof label);

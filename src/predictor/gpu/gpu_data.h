@@ -8,7 +8,7 @@ typedef struct gpu_label {
     float features[GPU_FEATURES];
     float log_ratio; /* of measured over anchor */
     uint32_t device; /* of the fit set */
-    gpu_kind kind;
+    uint32_t kind;   /* its class */
     ft_dtype dtype;
 } gpu_label;
 

@@ -40,7 +40,7 @@ const ft_setting gpu_settings[GPU_SETTINGS] = {
     [GPU_FOLDS] = {.name = "folds",
                    .text = "architectures left out in turn at most, for rounds and intervals; 0: none",
                    WHOLE,
-                   .usual = 8,
+                   .usual = 16,
                    .lo = 0,
                    .hi = 64},
 };
@@ -53,7 +53,8 @@ typedef struct fitting {
     const double *settings;
     const gpu_data *data;
     gpu_model *m;
-    uint32_t done, total; /* forests */
+    bool is_joint[GPU_CLASSES]; /* learns from rows of all types */
+    uint32_t done, total;       /* forests */
 } fitting;
 
 /* --- Tables -------------------------------------------------------------------------------------------------- */
@@ -61,9 +62,8 @@ typedef struct fitting {
 typedef bool row_filter(const fitting *f, const gpu_label *label, uint32_t kind, uint32_t number);
 
 static bool is_of_kind(const fitting *f, const gpu_label *label, uint32_t kind, uint32_t number) {
-    (void)f;
     (void)number;
-    return label->kind == kind;
+    return label->kind == kind || (f->is_joint[kind] && label->kind % GPU_KINDS == kind % GPU_KINDS);
 }
 
 static bool is_of_device(const fitting *f, const gpu_label *label, uint32_t kind, uint32_t number) {
@@ -76,7 +76,7 @@ static bool is_of_group(const fitting *f, const gpu_label *label, uint32_t kind,
 }
 
 static bool is_outside_group(const fitting *f, const gpu_label *label, uint32_t kind, uint32_t number) {
-    return label->kind == kind && f->data->group_of[label->device] != number;
+    return is_of_kind(f, label, kind, 0) && f->data->group_of[label->device] != number;
 }
 
 typedef struct table {
@@ -126,6 +126,7 @@ static ft_status table_make(const fitting *f, const gpu_labels *labels, row_filt
         if (!filter(f, &labels->items[i], kind, number)) continue;
         size_t at = t->rows.count++;
         memcpy(t->items + at * GPU_FEATURES, labels->items[i].features, sizeof labels->items[i].features);
+        if (filter != is_of_device) t->items[at * GPU_FEATURES + GPU_KERNEL_FEATURE] = NAN;
         t->labels[at] = labels->items[i].log_ratio;
         t->devices[at] = labels->items[i].device;
     }
@@ -163,9 +164,25 @@ static ft_status grow(fitting *f, const table *t, uint32_t rounds, uint32_t dept
     return status;
 }
 
+/* --- Widths -------------------------------------------------------------------------------------------------- */
+
+static int compare_floats(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* The size that 90 % of the errors do not exceed. Reorders and changes them. */
+static double width_of(float *errors, size_t count) {
+    if (count == 0) return 1;
+    for (size_t i = 0; i < count; i++) errors[i] = fabsf(errors[i]);
+    qsort(errors, count, sizeof *errors, compare_floats);
+    size_t at = (size_t)ceil(0.9 * (double)(count + 1));
+    return (double)errors[at < count ? at : count - 1];
+}
+
 /* --- Architectures left out ------------------------------------------------------------------------------------ */
 
-enum { STAGES = 6 };
+enum { STAGES = 6, MAX_GROUPS = 64 };
 
 /* Rounds after which a forest is judged: all, a half, ... */
 static uint32_t rounds_of_stage(const fitting *f, uint32_t stage) {
@@ -178,6 +195,7 @@ typedef struct left_out {
     float *errors[STAGES]; /* signed, per row in the order of the groups */
     uint32_t *devices;
     size_t count, capacity;
+    float widths[STAGES][MAX_GROUPS]; /* of each group */
     uint32_t groups;
 } left_out;
 
@@ -201,6 +219,8 @@ static ft_status judge_group(const fitting *f, forest *trees, const table *t, le
             sum += fabs((double)e);
         }
         l->losses[s] += sum / (double)t->rows.count;
+        for (size_t i = 0; i < t->rows.count; i++) margins[i] = l->errors[s][l->count + i];
+        l->widths[s][l->groups] = (float)width_of(margins, t->rows.count);
     }
     memcpy(l->devices + l->count, t->devices, t->rows.count * sizeof *l->devices);
     l->count += t->rows.count;
@@ -223,22 +243,6 @@ static ft_status leave_out(fitting *f, uint32_t kind, uint32_t group, left_out *
     table_free(&train);
     table_free(&test);
     return status;
-}
-
-/* --- Widths -------------------------------------------------------------------------------------------------- */
-
-static int compare_floats(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-/* The size that 90 % of the errors do not exceed. Reorders and changes them. */
-static double width_of(float *errors, size_t count) {
-    if (count == 0) return 1;
-    for (size_t i = 0; i < count; i++) errors[i] = fabsf(errors[i]);
-    qsort(errors, count, sizeof *errors, compare_floats);
-    size_t at = (size_t)ceil(0.9 * (double)(count + 1));
-    return (double)errors[at < count ? at : count - 1];
 }
 
 /* The same of the mean error of each device. */
@@ -272,6 +276,30 @@ static uint32_t kind_rows(const fitting *f, uint32_t kind) {
     return count;
 }
 
+/* The width for a device like most: the geometric mean over groups but the widest. One that is unlike all others would
+ * make the intervals of every device useless. */
+static double typical_width(float *widths, uint32_t count) {
+    static const double MIN_WIDTH = 1e-3;
+    assert(count > 1);
+    qsort(widths, count, sizeof *widths, compare_floats);
+    double logs = 0;
+    for (uint32_t i = 0; i + 1 < count; i++) logs += log(fmax((double)widths[i], MIN_WIDTH));
+    return exp(logs / (count - 1));
+}
+
+/* A line of the log: rounds, and the mean error with each architecture left out. */
+static void log_kind(const fitting *f, uint32_t kind, const left_out *l, uint32_t stage) {
+    if (f->context->log == NULL) return;
+    double loss = l->groups > 0 ? l->losses[stage] / l->groups : NAN;
+    json_t *widths = json_array(), *line = json_object();
+    for (uint32_t g = 0; g < l->groups; g++) widths = json_list_with(widths, json_real((double)l->widths[stage][g]));
+    line = json_with(line, "kind", json_integer((json_int_t)kind));
+    line = json_with(line, "rounds", json_integer((json_int_t)rounds_of_stage(f, stage)));
+    if (isfinite(loss)) line = json_with(line, "left_out_error", json_real(loss));
+    line = json_with(line, "left_out_widths", widths);
+    if (line != NULL) f->context->log(f->context->user, line);
+}
+
 /* Chooses rounds, and finds widths, by leaving out architectures. */
 static ft_status choose_rounds(fitting *f, uint32_t kind, uint32_t *rounds, ft_error *error) {
     gpu_share *share = &f->m->shares[gpu_slot(FT_NONE, kind)];
@@ -292,12 +320,30 @@ static ft_status choose_rounds(fitting *f, uint32_t kind, uint32_t *rounds, ft_e
     double width = 1, bias = 1;
     if (status == FT_OK && l.groups > 1) {
         status = bias_width_of(f, &l, l.errors[best], &bias, error);
-        width = width_of(l.errors[best], l.count);
+        width = typical_width(l.widths[best], l.groups);
     }
     share->columns[GPU_WIDTH] = (float)width;
     share->columns[GPU_BIAS_WIDTH] = (float)bias;
+    if (status == FT_OK) log_kind(f, kind, &l, best);
     left_out_free(&l);
     return status;
+}
+
+/* Types that few architectures were measured in are learned together with the others of their kind. */
+static void find_joint(fitting *f) {
+    enum { FEW_GROUPS = 4 };
+    for (uint32_t kind = 0; kind < GPU_CLASSES; kind++) {
+        uint64_t seen = 0;
+        uint32_t groups = 0;
+        for (uint32_t i = 0; i < f->data->train.count; i++) {
+            const gpu_label *label = &f->data->train.items[i];
+            uint64_t bit = UINT64_C(1) << f->data->group_of[label->device] % 64;
+            if (label->kind != kind || (seen & bit) != 0) continue;
+            seen |= bit;
+            groups++;
+        }
+        f->is_joint[kind] = groups < FEW_GROUPS;
+    }
 }
 
 /* --- Stages of the fit ----------------------------------------------------------------------------------------- */
@@ -324,9 +370,10 @@ static void set_types(fitting *f, uint32_t device, uint32_t kind) {
 }
 
 /* The widths of a measured device: those of its validation rows, or, where there are few, a share of those of devices
- * left out. */
+ * left out. Validation rows are of the same run of measurements: another day, card and version add a deviation of their
+ * own. */
 static ft_status find_own_widths(const fitting *f, uint32_t device, uint32_t kind, ft_error *error) {
-    static const double OWN_SHARE = 0.6;
+    static const double OWN_SHARE = 0.6, OTHER_RUN = 0.12;
     const gpu_share *all = &f->m->shares[gpu_slot(FT_NONE, kind)];
     gpu_share *own = &f->m->shares[gpu_slot(device, kind)];
     const forest *shared = f->m->forests[gpu_slot(FT_NONE, kind)], *trees = f->m->forests[gpu_slot(device, kind)];
@@ -335,10 +382,10 @@ static ft_status find_own_widths(const fitting *f, uint32_t device, uint32_t kin
     FT_TRY(table_make(f, &f->data->valid, is_of_device, kind, device, &t, error));
     for (size_t i = 0; i < t.rows.count; i++) {
         const float *row = t.items + i * GPU_FEATURES;
-        t.labels[i] -= forest_predict_row(shared, row) + forest_predict_row(trees, row);
+        t.labels[i] -= gpu_shared_log(shared, row) + forest_predict_row(trees, row);
         sum += (double)t.labels[i];
     }
-    double count = (double)t.rows.count, width = width_of(t.labels, t.rows.count);
+    double count = (double)t.rows.count, width = hypot(width_of(t.labels, t.rows.count), OTHER_RUN);
     bool is_enough = t.rows.count >= 20;
     own->columns[GPU_WIDTH] = (float)(is_enough ? width : OWN_SHARE * (double)all->columns[GPU_WIDTH]);
     own->columns[GPU_BIAS_WIDTH] =
@@ -356,7 +403,7 @@ static ft_status fit_device(fitting *f, uint32_t device, uint32_t kind, ft_error
         table_free(&t);
         return FT_OK;
     }
-    forest_predict(shared, t.items, GPU_FEATURES, t.rows.count, t.offsets);
+    for (size_t i = 0; i < t.rows.count; i++) t.offsets[i] = gpu_shared_log(shared, t.items + i * GPU_FEATURES);
     ft_status status = grow(f, &t, rounds, (uint32_t)f->settings[GPU_DEVICE_DEPTH], 0, &f->m->forests[slot], error);
     table_free(&t);
     if (status != FT_OK) return status;
@@ -367,8 +414,9 @@ static ft_status fit_device(fitting *f, uint32_t device, uint32_t kind, ft_error
 static ft_status fit_all(fitting *f, ft_error *error) {
     uint32_t groups = f->data->group_count;
     if (groups > f->settings[GPU_FOLDS]) groups = (uint32_t)f->settings[GPU_FOLDS];
-    f->total = GPU_KINDS * (f->m->device_count + groups + 1);
-    for (uint32_t kind = 0; kind < GPU_KINDS; kind++) {
+    f->total = GPU_CLASSES * (f->m->device_count + groups + 1);
+    find_joint(f);
+    for (uint32_t kind = 0; kind < GPU_CLASSES; kind++) {
         FT_TRY(fit_kind(f, kind, error));
         for (uint32_t device = 0; device < f->m->device_count; device++) FT_TRY(fit_device(f, device, kind, error));
     }

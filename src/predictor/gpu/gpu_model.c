@@ -64,7 +64,7 @@ static ft_status check_numbers(const gpu_model *m, ft_error *error) {
     FT_TRY(block_check((const float *)m->sheets, rates, 0, 1e18, "a rate of a data sheet", error));
     FT_TRY(block_check((const float *)m->shares, shares * GPU_SHARE_COLUMNS, 0, (double)UINT32_MAX, "a width", error));
     for (uint32_t i = 0; i < m->device_count; i++)
-        for (int j = 0; j <= GPU_CACHE_BYTES; j++)
+        for (int j = 0; j <= GPU_CACHE_BYTES; j++) /* those that are divided by */
             if (!(m->sheets[i].rates[j] >= 1))
                 return ft_fail(error, FT_ERR_DAMAGED, "gpu-kernels: a rate of a data sheet is below 1");
     return FT_OK;
@@ -108,18 +108,25 @@ static bool has_type(const gpu_share *share, ft_dtype dtype) {
     return ((uint32_t)share->columns[GPU_TYPES] & 1U << dtype) != 0;
 }
 
+float gpu_shared_log(const forest *trees, const float features[static GPU_FEATURES]) {
+    float own[GPU_FEATURES];
+    memcpy(own, features, sizeof own);
+    own[GPU_KERNEL_FEATURE] = NAN;
+    return forest_predict_row(trees, own);
+}
+
 gpu_time gpu_model_time(const gpu_model *m, uint32_t device, const gpu_work *work, const gpu_row *row, ft_dtype dtype) {
     static const double UNKNOWN_WIDTH = 1.2;
-    uint32_t slot = gpu_slot(FT_NONE, work->kind);
+    uint32_t kind = gpu_class(work->kind, dtype), slot = gpu_slot(FT_NONE, kind);
     gpu_time t = {.width = UNKNOWN_WIDTH, .bias_width = UNKNOWN_WIDTH};
     double log_ratio = 0;
     if (m->forests[slot] != NULL) {
         t.is_known_kind = true;
         t.width = (double)m->shares[slot].columns[GPU_WIDTH];
         t.bias_width = (double)m->shares[slot].columns[GPU_BIAS_WIDTH];
-        log_ratio += (double)forest_predict_row(m->forests[slot], row->features);
+        log_ratio += (double)gpu_shared_log(m->forests[slot], row->features);
     }
-    uint32_t own = device != FT_NONE ? gpu_slot(device, work->kind) : slot;
+    uint32_t own = device != FT_NONE ? gpu_slot(device, kind) : slot;
     if (own != slot && m->forests[own] != NULL && has_type(&m->shares[own], dtype)) {
         t.is_known_device = true;
         t.width = (double)m->shares[own].columns[GPU_WIDTH];

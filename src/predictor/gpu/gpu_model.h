@@ -1,7 +1,7 @@
 /* gpu_model.h - a trained "gpu-kernels" predictor.
  *
- * Each kind of kernel has a forest for the logarithm of measured over anchor, which all devices share, and one more per
- * device and kind that corrects it where that device was measured. */
+ * Each class of kernels has a forest for the logarithm of measured over anchor, which all devices share, and one more
+ * per device and kind that corrects it where that device was measured. */
 #ifndef PREDICTOR_GPU_MODEL_H
 #define PREDICTOR_GPU_MODEL_H
 
@@ -24,18 +24,25 @@ typedef struct gpu_share {
 typedef struct gpu_model {
     uint32_t device_count;
     gpu_sheet *sheets; /* per device */
-    gpu_share *shares; /* per kind, followed by those per device and kind */
+    gpu_share *shares; /* per class, followed by those per device and class */
     forest **forests;  /* in the same order; NULL: not measured */
     ft_rules *eager, *compiled;
     char view_keys[4]; /* whose addresses are keys of cached works */
 } gpu_model;
 
-/* The index of a kind that all devices share (device FT_NONE), or of a device. */
-static inline uint32_t gpu_slot(uint32_t device, uint32_t kind) {
-    return (device == FT_NONE ? 0 : device + 1) * GPU_KINDS + kind;
+/* Kinds in float32 and in narrower types are classes of their own: other units compute them. */
+enum { GPU_CLASSES = 2 * GPU_KINDS };
+
+static inline uint32_t gpu_class(gpu_kind kind, ft_dtype dtype) {
+    return (uint32_t)kind + (ft_dtype_bits(dtype) < 32 ? GPU_KINDS : 0);
+}
+
+/* The index of a class that all devices share (device FT_NONE), or of a device. */
+static inline uint32_t gpu_slot(uint32_t device, uint32_t kind_class) {
+    return (device == FT_NONE ? 0 : device + 1) * GPU_CLASSES + kind_class;
 }
 static inline uint32_t gpu_slots(uint32_t device_count) {
-    return (device_count + 1) * GPU_KINDS;
+    return (device_count + 1) * GPU_CLASSES;
 }
 
 /* Settings of a fit. */
@@ -49,6 +56,9 @@ ft_status gpu_model_load(const json_t *params, const float *block, size_t count,
                          uint32_t device_count, void **out, ft_error *error);
 ft_status gpu_model_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error);
 ft_status gpu_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
+
+/* What the trees that all devices share make of a row: the logarithm of measured over anchor. */
+float gpu_shared_log(const forest *trees, const float features[static GPU_FEATURES]);
 
 /* The time of a launch, and whether its kind and type were measured on the device. */
 typedef struct gpu_time {

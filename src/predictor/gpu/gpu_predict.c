@@ -6,16 +6,39 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "predictor/core/scan.h"
 #include "predictor/gpu/gpu_model.h"
 
 /* --- Launches of a model -------------------------------------------------------------------------------------- */
 
 typedef struct gpu_view {
     gpu_runtime runtime;
-    gpu_work *works;
+    gpu_work *works; /* distinct ones: models repeat most of their kernels */
+    uint32_t work_count;
+    uint32_t *work_of, *kernel_of; /* per launch */
     uint32_t count;
     const ft_rules *rules;
 } gpu_view;
+
+static ft_status find_distinct(const gpu_work *works, gpu_view *view, arena *memory, ft_error *error) {
+    row_table table = {.size = sizeof *works};
+    view->work_of = ARENA_ARRAY(memory, uint32_t, (size_t)view->count + 1);
+    view->kernel_of = ARENA_ARRAY(memory, uint32_t, (size_t)view->count + 1);
+    if (view->work_of == NULL || view->kernel_of == NULL) return FT_NOMEM(error);
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; status == FT_OK && i < view->count; i++) {
+        gpu_work work;
+        memcpy(&work, &works[i], sizeof work); /* padding too: rows are compared by their bytes */
+        view->kernel_of[i] = work.kernel;
+        work.kernel = 0;
+        status = row_table_add(&table, &work, &view->work_of[i], error);
+    }
+    view->work_count = table.count;
+    if (status == FT_OK) view->works = arena_copy(memory, table.rows, table.count * sizeof *works);
+    if (status == FT_OK && view->works == NULL) status = FT_NOMEM(error);
+    row_table_free(&table);
+    return status;
+}
 
 static ft_status find_view(const gpu_model *m, model_view *s, const gpu_view **out, ft_error *error) {
     const void *key = &m->view_keys[0];
@@ -25,7 +48,9 @@ static ft_status find_view(const gpu_model *m, model_view *s, const gpu_view **o
         if (view == NULL) return FT_NOMEM(error);
         gpu_runtime_of(&s->request, &view->runtime);
         view->rules = view->runtime.is_compiled ? m->compiled : m->eager;
-        FT_TRY(gpu_works_of(s, view->rules, &view->runtime, &s->memory, &view->works, &view->count, error));
+        gpu_work *works;
+        FT_TRY(gpu_works_of(s, view->rules, &view->runtime, &s->memory, &works, &view->count, error));
+        FT_TRY(find_distinct(works, view, &s->memory, error));
         if (view->count == 0)
             return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
         model_view_cache(s, key, view);
@@ -49,14 +74,18 @@ static ft_dtype dtype_of(const model_view *s) {
 
 /* Launches of a model queue up, so that they cost less than one that is measured alone. */
 static void add_launches(const gpu_model *m, const gpu_view *view, const gpu_sheet *sheet, uint32_t device,
-                         ft_dtype dtype, double *times, sums *sum) {
-    for (uint32_t i = 0; i < view->count; i++) {
-        const gpu_work *w = &view->works[i];
+                         ft_dtype dtype, gpu_time *each, double *times, sums *sum) {
+    for (uint32_t i = 0; i < view->work_count; i++) {
         gpu_row row;
-        gpu_row_of(w, sheet, dtype, &view->runtime, &row);
-        gpu_time t = gpu_model_time(m, device, w, &row, dtype);
-        double us = w->times * (view->count > 1 ? gpu_queued_us(&row, t.us) : t.us);
-        times[w->kernel] += us;
+        gpu_row_of(&view->works[i], sheet, dtype, &view->runtime, &row);
+        each[i] = gpu_model_time(m, device, &view->works[i], &row, dtype);
+        if (view->count > 1) each[i].us = gpu_queued_us(&row, each[i].us);
+    }
+    for (uint32_t i = 0; i < view->count; i++) {
+        const gpu_work *w = &view->works[view->work_of[i]];
+        const gpu_time t = each[view->work_of[i]];
+        double us = w->times * t.us;
+        times[view->kernel_of[i]] += us;
         sum->total_us += us;
         sum->launches += ceil(w->times);
         if (t.is_known_kind) sum->covered_us += us;
@@ -69,7 +98,7 @@ static void add_launches(const gpu_model *m, const gpu_view *view, const gpu_she
 
 /* Half of the 90 % interval: errors of kinds on a device are common to all launches of a kind, the rest is not. */
 static double find_width(const gpu_view *view, const sums *sum) {
-    static const double MODEL_WIDTH = 0.08; /* what launches do not explain: allocation, clocks, versions */
+    static const double MODEL_WIDTH = 0.2; /* what launches do not explain: allocation, clocks, versions */
     if (view->count == 1) return sum->width;
     double squares = sum->squares / (sum->total_us * sum->total_us) + MODEL_WIDTH * MODEL_WIDTH;
     for (uint32_t k = 0; k < GPU_KINDS; k++) squares += pow(sum->bias[k] / sum->total_us, 2);
@@ -109,12 +138,19 @@ static ft_status make_parts(const ft_kernels *kernels, const double *times, doub
     return FT_OK;
 }
 
-static void set_provenance(const sums *sum, model_output *out) {
-    static const double MOSTLY = 0.5;
+static void set_provenance(const sums *sum, ft_mode mode, double launch_scale, model_output *out) {
+    static const double MOSTLY = 0.5, ASSUMED_WIDTH = 0.4;
     out->coverage_ratio = fmin(sum->covered_us / sum->total_us, 1);
-    if (sum->known_us < MOSTLY * sum->total_us) {
+    if (launch_scale > 1) {
+        out->provenance = FT_ASSUMED;
+        out->reason = "the host launches kernels slower than they run; its overhead is assumed";
+        out->spread += ASSUMED_WIDTH;
+    } else if (sum->known_us < MOSTLY * sum->total_us) {
         out->provenance = FT_EXTRAPOLATED;
         out->reason = "kernels of this type were measured on other devices; they are extrapolated by the data sheet";
+    } else if (mode == FT_TRAIN && sum->launches > 1) {
+        out->provenance = FT_EXTRAPOLATED;
+        out->reason = "gradients were not measured; they are extrapolated from products of their sizes";
     }
 }
 
@@ -131,17 +167,18 @@ ft_status gpu_model_predict(const void *model, const predict_input *in, model_ou
     FT_TRY(find_view(m, in->view, &view, error));
     FT_TRY(model_view_kernels(in->view, view->rules, &kernels, error));
     double *times = ARENA_ARRAY(in->memory, double, (size_t)kernels->count + 1), optimizer;
-    if (times == NULL) return FT_NOMEM(error);
+    gpu_time *each = ARENA_ARRAY(in->memory, gpu_time, (size_t)view->work_count + 1);
+    if (times == NULL || each == NULL) return FT_NOMEM(error);
     FT_TRY(optimizer_us(&sheet, in->view, &optimizer, error));
     sums sum = {0};
-    add_launches(m, view, &sheet, device, dtype_of(in->view), times, &sum);
+    add_launches(m, view, &sheet, device, dtype_of(in->view), each, times, &sum);
     if (!(sum.total_us > 0 && isfinite(sum.total_us)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     *out = (model_output){.value = sum.total_us + optimizer, .provenance = FT_LEARNED};
-    set_provenance(&sum, out);
     out->spread = find_width(view, &sum);
     double launch = view->count > 1 ? host_us(view) * sum.launches : 0, scale = fmax(launch / out->value, 1);
     out->value *= scale;
+    set_provenance(&sum, in->view->request.mode, scale, out);
     if (!in->has_parts) return FT_OK;
     for (uint32_t i = 0; i < kernels->count; i++) times[i] *= scale;
     FT_TRY(make_parts(kernels, times, optimizer * scale, in->memory, out, error));

@@ -21,6 +21,12 @@ static double float32_per_watt(const char *architecture) {
     return NAN;
 }
 
+/* The same of 16-bit products: 0.8 from Volta to Ada, 2 on a B200. Hopper is between them. */
+static double float16_per_watt(const char *architecture) {
+    if (strncmp(architecture, "Blackwell", 9) == 0) return 2e12;
+    return strncmp(architecture, "Hopper", 6) == 0 ? 1.2e12 : 0.8e12;
+}
+
 static double number_or(const ft_device *device, const char *key, double otherwise) {
     double value = ft_device_number(device, key);
     return value > 0 && isfinite(value) ? value : otherwise;
@@ -31,15 +37,22 @@ static double limited(double rate, double limit) {
     return rate > limit ? limit : rate;
 }
 
+static double vendor_of(const ft_device *device) {
+    static const char *const amd[] = {"CDNA", "GCN", "RDNA", "Vega"};
+    if (ft_device_number(device, "compute_capability") > 0) return 0;
+    for (size_t i = 0; i < sizeof amd / sizeof amd[0]; i++)
+        if (strncmp(ft_device_architecture(device), amd[i], strlen(amd[i])) == 0) return 1;
+    return 2;
+}
+
 ft_status gpu_sheet_read(const ft_device *device, gpu_sheet *sheet, ft_error *error) {
-    static const double WIDE_PER_WATT = 0.8e12; /* 16-bit operations a second of a watt */
     static const char *const keys[] = {
         [GPU_PEAK_VECTOR] = "peak_float32_flops",     [GPU_PEAK_FLOAT32] = "peak_float32_matrix_flops",
         [GPU_PEAK_TF32] = "peak_tensorfloat32_flops", [GPU_PEAK_FLOAT16] = "peak_float16_flops",
         [GPU_PEAK_BFLOAT16] = "peak_bfloat16_flops",  [GPU_PEAK_FLOAT8] = "peak_float8_flops",
         [GPU_PEAK_FLOAT4] = "peak_float4_flops"};
-    if (strcmp(ft_device_kind(device), "npu") == 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is an NPU, and no GPU", ft_device_name(device));
+    bool is_gpu = strcmp(ft_device_kind(device), "gpu") == 0 && strncmp(ft_device_runtime(device), "torch", 5) == 0;
+    if (!is_gpu) return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is no GPU that runs PyTorch", ft_device_name(device));
     double r[GPU_RATES], watts = number_or(device, "power_w", 0);
     r[GPU_PEAK_VECTOR] = number_or(device, "peak_float32_flops", 0);
     r[GPU_BANDWIDTH] = number_or(device, "bandwidth_bytes_per_s", 0);
@@ -53,12 +66,14 @@ ft_status gpu_sheet_read(const ft_device *device, gpu_sheet *sheet, ft_error *er
     r[GPU_PEAK_INT8] = number_or(device, "peak_int8_ops", r[GPU_PEAK_FLOAT16]);
     if (watts > 0) {
         r[GPU_PEAK_FLOAT32] = limited(r[GPU_PEAK_FLOAT32], float32_per_watt(ft_device_architecture(device)) * watts);
-        double wide = limited(r[GPU_PEAK_FLOAT16], WIDE_PER_WATT * watts) / r[GPU_PEAK_FLOAT16];
+        double limit = float16_per_watt(ft_device_architecture(device)) * watts;
+        double wide = limited(r[GPU_PEAK_FLOAT16], limit) / r[GPU_PEAK_FLOAT16];
         for (int i = GPU_PEAK_TF32; i <= GPU_PEAK_INT8; i++) r[i] *= wide;
     }
     r[GPU_UNITS] = number_or(device, "units", 16);
     r[GPU_CACHE_BYTES] = number_or(device, "l2_bytes", number_or(device, "cache_bytes", 1 << 20));
     r[GPU_WATTS] = watts;
+    r[GPU_VENDOR] = vendor_of(device);
     for (int i = 0; i < GPU_RATES; i++) sheet->rates[i] = (float)r[i];
     return FT_OK;
 }
@@ -138,9 +153,10 @@ static float log_of(double value) {
 
 /* The largest power of two up to 64 that divides a size, as its logarithm. */
 static float alignment(double size) {
-    float power = 0;
-    for (double of = 2; of <= 64 && fmod(size, of) == 0; of *= 2) power++;
-    return power;
+    static const int MAX_POWER = 6;
+    int power = 0;
+    while (power < MAX_POWER && fmod(size, (double)(2 << power)) == 0) power++;
+    return (float)power;
 }
 
 static float filled(double size, double tile) {
@@ -191,9 +207,10 @@ void gpu_row_of(const gpu_work *w, const gpu_sheet *sheet, ft_dtype dtype, const
     f[i++] = log_of(w->read / fmax(w->write, 1));
     f[i++] = sheet->rates[GPU_WATTS] > 0 ? log_of((double)sheet->rates[GPU_WATTS] * 1e12 / peak) : NAN;
     f[i++] = log_of(peak / (double)sheet->rates[GPU_PEAK_VECTOR]);
-    f[i++] = (float)ft_dtype_bits(dtype);
+    f[i++] = sheet->rates[GPU_VENDOR];
     f[i++] = (float)dtype;
     f[i++] = (float)runtime->source;
+    assert(i == GPU_KERNEL_FEATURE);
     f[i++] = (float)runtime->kernel;
     f[i++] = (float)runtime->type;
     f[i++] = (float)w->pass;

@@ -25,7 +25,8 @@ enum {
     GPU_BANDWIDTH, /* bytes per second */
     GPU_UNITS,
     GPU_CACHE_BYTES,
-    GPU_WATTS, /* 0: unknown */
+    GPU_WATTS,  /* 0: unknown */
+    GPU_VENDOR, /* 0: NVIDIA, 1: AMD, 2: others, whose libraries differ */
     GPU_RATES
 };
 
@@ -37,7 +38,7 @@ typedef struct gpu_sheet {
  * wider type. */
 ft_status gpu_sheet_read(const ft_device *device, gpu_sheet *sheet, ft_error *error);
 
-enum { GPU_FEATURES = 36 };
+enum { GPU_FEATURES = 36, GPU_KERNEL_FEATURE = 26 /* the name of a kernel, which says nothing on other devices */ };
 
 typedef struct gpu_row {
     float features[GPU_FEATURES];

@@ -174,7 +174,12 @@ static void read_conv(work_list *l, const conv_geometry *g, const ft_op *op, ft_
         in *= (double)g->in[i];
     }
     double groups = (double)g->groups, window = (double)g->kernel_elems;
-    gpu_work w = {.kind = GPU_CONV, .times = 1, .batch = groups, .window = window, .stride = (double)g->stride[0]};
+    bool is_depthwise = g->is_depthwise && g->groups > 1; /* no product */
+    gpu_work w = {.kind = is_depthwise ? GPU_OTHER : GPU_CONV,
+                  .times = 1,
+                  .batch = groups,
+                  .window = window,
+                  .stride = (double)g->stride[0]};
     bool is_transposed = strstr(op->type, "Transpose") != NULL;
     w.m = (double)g->batch * (is_transposed ? in : out);
     w.n = (double)g->cout / groups;
@@ -270,12 +275,47 @@ static bool is_vector(ft_op_class c) {
            c == FT_CLASS_SHAPE || c == FT_CLASS_QUANT;
 }
 
-static void read_other(work_list *l, const ft_op *op, ft_work cost) {
+/* Whether a kernel is the formula of GELU as a program spells it, with an operator for each step: PyTorch launches
+ * each, unless it compiles. Those of the operator itself have no power. */
+static bool is_stepwise(const work_list *l, const ft_kernel *kernel) {
+    if (l->runtime->is_compiled || strncmp(kernel->type, "gelu", 4) != 0) return false;
+    const ft_op *root = &l->graph->ops[kernel->root];
+    bool has_power = op_attr_int(root, "decomposed", 0) != 0, has_tanh = has_power;
+    for (uint32_t i = 0; i < kernel->op_count; i++) {
+        const char *type = l->graph->ops[kernel->ops[i]].type;
+        has_power = has_power || strcmp(type, "Pow") == 0;
+        has_tanh = has_tanh || strcmp(type, "Tanh") == 0;
+    }
+    return has_power && has_tanh;
+}
+
+/* A power, a tanh, four products and two sums; backward, each but the sums with numbers is two products. */
+static void add_steps(work_list *l, const ft_op *root) {
+    static const double FORWARD = 6, FORWARD_PAIRS = 2, BACKWARD = 6, BACKWARD_PAIRS = 6;
+    const ft_tensor *out = op_output(l->graph, root, 0);
+    double elems = out != NULL ? (double)tensor_elems(l->graph, out) : 1;
+    add_vector(l, elems, 1, OPERATION_ADD + 2);
+    l->items[l->count - 1].times = FORWARD + (is_training(l) ? BACKWARD : 0);
+    add_vector(l, elems, 2, OPERATION_ADD + 2);
+    l->items[l->count - 1].times = FORWARD_PAIRS + (is_training(l) ? BACKWARD_PAIRS : 0);
+}
+
+/* The kind of a block that rules found among single operators: its last operator says little. */
+static gpu_kind kind_of_block(const ft_kernel *kernel, gpu_kind kind) {
+    static const char *const norms[] = {"ln", "rmsnorm", "gn", "var", "softmax", "mvn"};
+    size_t length = strcspn(kernel->type, "-");
+    for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
+        if (strlen(norms[i]) == length && strncmp(norms[i], kernel->type, length) == 0) return GPU_REDUCTION;
+    return kind;
+}
+
+static void read_other(work_list *l, const ft_kernel *kernel, const ft_op *op, ft_work cost) {
     const ft_tensor *out = op_output(l->graph, op, 0), *in = op_input(l->graph, op, 0);
     ft_op_class c = ft_opdef_class(op->def);
     bool is_softmax = strstr(op->type, "Softmax") != NULL;
     gpu_work w = {.kind = is_reduction(c) || is_softmax ? GPU_REDUCTION : is_vector(c) ? GPU_VECTOR : GPU_OTHER};
     if (strstr(op->type, "MoE") != NULL) w.kind = GPU_EXPERTS;
+    if (kernel->op_count > 1) w.kind = kind_of_block(kernel, w.kind);
     w.times = 1;
     w.flops = fmax((double)cost.flops, 2 * (double)cost.macs);
     w.read = (double)cost.read_bytes;
@@ -285,11 +325,11 @@ static void read_other(work_list *l, const ft_op *op, ft_work cost) {
     w.k = op->input_count;
     w.batch = (double)ft_graph_batch(l->graph);
     w.operation = operation_of(op);
-    if (w.kind == GPU_EXPERTS && op->input_count > 2 && op->inputs[2] != FT_NONE) {
-        const ft_tensor *weights = &l->graph->tensors[op->inputs[2]];
-        w.width = weights->rank == 3 ? (double)weights->dims[0] : 1;
+    const ft_tensor *weights = w.kind == GPU_EXPERTS ? op_input(l->graph, op, 2) : NULL;
+    if (weights != NULL && weights->rank == 3) {
+        w.width = (double)weights->dims[0];
         w.channels = (double)op_attr_int(op, "k", 1);
-        w.k = weights->rank == 3 ? (double)weights->dims[1] : 1;
+        w.k = (double)weights->dims[1];
     }
     add_work(l, w);
     if (!is_training(l)) return;
@@ -336,14 +376,16 @@ static ft_status read_kernel(work_list *l, const ft_kernel *kernel, const ft_op_
     if (is_collective(root))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s runs on several GPUs, whose links this predictor does not know",
                        root->type);
-    if (conv_geometry_of(l->graph, root, &conv))
+    if (is_stepwise(l, kernel))
+        add_steps(l, root);
+    else if (conv_geometry_of(l->graph, root, &conv))
         read_conv(l, &conv, root, cost->forward);
     else if (strstr(root->type, "MoE") == NULL && attention_geometry_of(l->graph, root, &attention))
         read_attention(l, root, &attention, cost->forward);
     else if (matmul_geometry_of(l->graph, root, &product))
         read_product(l, kernel, &product, cost->forward);
     else
-        read_other(l, root, cost->forward);
+        read_other(l, kernel, root, cost->forward);
     return FT_OK;
 }
 

@@ -34,6 +34,7 @@ typedef struct gpu_work {
     gpu_kind kind;
     gpu_pass pass;
     uint32_t kernel;        /* of the kernels of the model */
+    uint32_t unused;        /* keeps rows free of padding: equal ones are equal bytes */
     double times;           /* how often it is launched; a fraction where its time is a share of this one's */
     double flops;           /* of products: two for each multiply-accumulate */
     double read, write;     /* bytes */

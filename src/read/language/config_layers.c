@@ -16,9 +16,10 @@ static void read_activation(config *c) {
     static const struct {
         const char *part;
         language_activation activation;
-    } known[] = {{"silu", ACTIVATION_SILU},   {"swish", ACTIVATION_SILU},   {"swiglu", ACTIVATION_SILU},
-                 {"gelu", ACTIVATION_GELU},   {"geglu", ACTIVATION_GELU},   {"relu", ACTIVATION_RELU},
-                 {"relu2", ACTIVATION_RELU2}, {"relu_2", ACTIVATION_RELU2}, {"xielu", ACTIVATION_XIELU}};
+    } known[] = {{"silu", ACTIVATION_SILU},  {"swish", ACTIVATION_SILU},          {"swiglu", ACTIVATION_SILU},
+                 {"gelu", ACTIVATION_GELU},  {"gelu_new", ACTIVATION_GELU_STEPS}, {"geglu", ACTIVATION_GELU},
+                 {"relu", ACTIVATION_RELU},  {"relu2", ACTIVATION_RELU2},         {"relu_2", ACTIVATION_RELU2},
+                 {"xielu", ACTIVATION_XIELU}};
     const char *usual = c->arch->activation != NULL ? c->arch->activation : "silu";
     const char *text = config_text(
         c,

@@ -245,6 +245,9 @@ uint32_t language_activate(language_builder *b, const char *path, uint32_t x) {
     switch (b->model->activation) {
     case ACTIVATION_GELU:
         return language_op(b, "Gelu", path, &x, 1);
+    case ACTIVATION_GELU_STEPS:
+        language_int(b, "decomposed", 1);
+        return language_op(b, "Gelu", path, &x, 1);
     case ACTIVATION_RELU:
         return language_op(b, "Relu", path, &x, 1);
     case ACTIVATION_RELU2:

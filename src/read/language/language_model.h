@@ -112,6 +112,7 @@ typedef enum language_qk_norm {
 typedef enum language_activation {
     ACTIVATION_SILU,
     ACTIVATION_GELU,
+    ACTIVATION_GELU_STEPS, /* by tanh, an operator for each step of the formula */
     ACTIVATION_RELU,
     ACTIVATION_RELU2, /* squared */
     ACTIVATION_XIELU, /* learned, two scalars a layer */
