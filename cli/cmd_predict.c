@@ -9,7 +9,8 @@ typedef struct arguments {
     predict_options predict;
     output_options output;
     ft_result_style style;
-    const char *trace, *plot;
+    const char *trace, *plot, *with;
+    ft_graph *other; /* the model of --with */
     argument_list paths;
     uint32_t threads;
     bool is_quiet;
@@ -23,6 +24,8 @@ static const option_row rows[] = {
     {"top", "N", "only the N longest kernels (with --by-layer)", 0, COUNT(arguments, style.top, FT_MAX_OPS)},
     {"samples", "N", "also the time of a run over N samples, as an epoch of training", 0,
      COUNT(arguments, style.samples, INT64_MAX / 2)},
+    {"with", "MODEL", "also when the model shares each GPU with this one: speed and time of both, memory of both", 0,
+     TEXT(arguments, with)},
     {"trace", "FILE",
      "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0,
      TEXT(arguments, trace)},
@@ -127,6 +130,18 @@ static void free_prediction(void *work) {
     free(p);
 }
 
+/* The model of --with in the same requests, and what sharing does to both. */
+static ft_status add_shared(const arguments *args, const ft_request *requests, uint32_t count, ft_results *results,
+                            ft_error *error) {
+    ft_results others;
+    if (args->other == NULL) return FT_OK;
+    ft_status status = ft_predict(args->predict.set, args->other, NULL, requests, count, &others, error);
+    if (status != FT_OK) return status;
+    status = ft_share(results, &others, error);
+    ft_results_free(&others);
+    return status;
+}
+
 static ft_status predict_graph(const model_walk *m, const char *path, const ft_graph *graph, void **work,
                                ft_error *error) {
     (void)path;
@@ -146,6 +161,7 @@ static ft_status predict_graph(const model_walk *m, const char *path, const ft_g
         return error->status = FT_ERR_NOMEM;
     }
     ft_status status = ft_predict(a->set, graph, &p->binding, requests, count, &p->results, error);
+    if (status == FT_OK) status = add_shared(r->args, requests, count, &p->results, error);
     free(requests);
     return status;
 }
@@ -197,7 +213,13 @@ static ft_status run_predict(arguments *args) {
     ft_status status = predict_options_open(&args->predict);
     if (status == FT_OK && args->trace != NULL && args->predict.device_count > 1)
         status = cli_fail(FT_ERR_USAGE, "--trace shows one device: give a single one with --device");
+    if (status == FT_OK && args->with != NULL) {
+        ft_error error;
+        status = ft_graph_read(args->with, &args->other, &error);
+        if (status != FT_OK) status = cli_fail(status, "--with: %s", error.message);
+    }
     if (status == FT_OK) status = run_models(&r);
+    ft_graph_free(args->other);
     predict_options_close(&args->predict);
     return status;
 }

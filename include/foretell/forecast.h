@@ -57,6 +57,11 @@ FT_API ft_status ft_predict(const ft_predictor_set *set, const ft_graph *model, 
                             const ft_request *requests, uint32_t count, ft_results *results, ft_error *error);
 FT_API void ft_results_free(ft_results *results);
 
+/* Adds to each result what becomes of it when the model shares its GPU with that of the other result of the same index:
+ * "shared_peak_bytes", the memory of both; where both have a utilisation, "shared_speed_ratio", the share of its speed
+ * alone that each keeps, "shared_time_us" and "other_shared_time_us". docs/utilisation.md */
+FT_API ft_status ft_share(ft_results *results, const ft_results *others, ft_error *error);
+
 /* --- Does it fit? -------------------------------------------------------------------------------------------- */
 
 typedef enum ft_fit { FT_FITS, FT_FITS_NOT, FT_FIT_UNCERTAIN } ft_fit;

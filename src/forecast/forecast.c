@@ -146,6 +146,7 @@ static ft_status predict_one(forecast_context *c, const ft_request *given, ft_re
     forecast_job job = {.context = c, .out = out};
     FT_TRY(job_predict(&job, given, error));
     if (job.view != NULL) FT_TRY(curve_settle(&job, error));
+    job_predict_energy(&job);
     if (job.view != NULL && job.cost->estimated_ops > 0)
         FT_TRY(job_note(&job, error, "%u of %u operators are unknown: their cost is estimated from their bytes",
                         job.cost->estimated_ops, job.cost->op_count));

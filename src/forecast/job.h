@@ -169,6 +169,8 @@ ft_metric_result job_clamp_ratio(ft_metric_result m);
 
 /* How busy the step keeps a GPU, once its time is predicted (utilisation.c). */
 ft_status job_predict_utilisation(forecast_job *job, ft_error *error);
+/* And its energy, once the time is settled on its curve. */
+void job_predict_energy(forecast_job *job);
 
 /* Changes the parts of a metric so that they add up to a new value. */
 ft_status job_scale_parts(forecast_job *job, ft_metric_result *m, double value, ft_error *error);

@@ -62,7 +62,7 @@ static ft_status predict_metric(forecast_job *job, const char *metric, ft_error 
 }
 
 /* Power times time. Their errors are taken for independent: logarithms of widths add up as squares. */
-static void add_energy(forecast_job *job) {
+void job_predict_energy(forecast_job *job) {
     const ft_metric_result *time = &job->metrics[METRIC_TIME], *power = find_metric(job, "power_w");
     if (power == NULL || isnan(time->value) || find_metric(job, "energy_j") != NULL) return;
     ft_metric_result m = {
@@ -80,7 +80,6 @@ ft_status job_predict_utilisation(forecast_job *job, ft_error *error) {
         return FT_OK;
     for (size_t i = 0; i < sizeof metric_names / sizeof metric_names[0]; i++)
         FT_TRY(predict_metric(job, metric_names[i], error));
-    add_energy(job);
     const ft_metric_result *busy = find_metric(job, metric_names[0]);
     if (busy == NULL || !isnan(util->value)) return FT_OK;
     *util = *busy; /* what NVML reports is the utilisation without further name */
