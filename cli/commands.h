@@ -38,6 +38,7 @@ typedef enum command_group {
     X(ablate, GROUP_TRAIN, "ablate", "measure what each part of a predictor contributes")                              \
     X(bundle, GROUP_TRAIN, "bundle", "join predictors of different metrics in one file")                               \
     X(measure, GROUP_TRAIN, "measure", "measure models on this machine")                                               \
+    X(monitor, GROUP_TRAIN, "monitor", "record how busy processor and GPUs are while a command runs")                  \
     X(trace, GROUP_TRAIN, "trace", "sum up and join recorded traces of PyTorch's profiler")                            \
     X(generate, GROUP_TRAIN, "generate", "generate a synthetic data set in a published layout")                        \
     X(program, GROUP_TRAIN, "program", "print and predict the tensor programs of tuning logs")                         \

@@ -51,6 +51,7 @@
 #include "foretell/language.h"
 #include "foretell/learn.h"
 #include "foretell/measure.h"
+#include "foretell/monitor.h"
 #include "foretell/outfile.h"
 #include "foretell/parallel.h"
 #include "foretell/predictor.h"
