@@ -14,9 +14,19 @@ typedef struct arguments {
     argument_list paths;
     uint32_t threads;
     bool is_quiet;
+    bool has_goal; /* devices are ranked instead of listed */
+    ft_goal goal;
 } arguments;
 
+enum { EXIT_NONE_FITS = 20 };
+
 /* --- Options ------------------------------------------------------------------------------------------------- */
+
+static void parse_goal(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    arguments *args = input;
+    if (!ft_goal_parse(text, &args->goal)) argp_error(state, "--%s %s: expected time, cost or energy", row->name, text);
+    args->has_goal = true;
+}
 
 static const option_row rows[] = {
     {.help = "Output selection:", .group = 1},
@@ -26,6 +36,13 @@ static const option_row rows[] = {
      COUNT(arguments, style.samples, INT64_MAX / 2)},
     {"with", "MODEL", "also when the model shares each GPU with this one: speed and time of both, memory of both", 0,
      TEXT(arguments, with)},
+    {"price", "PRICE",
+     "price of an hour, as 2.5/h, or a100=2.5/h,rtx-4090=0.4/h (that of device files): also the cost of the run, or of "
+     "a "
+     "million samples",
+     0, TEXT(arguments, predict.prices)},
+    {"choose", "GOAL", "rank the devices that the model fits on by the time, cost or energy of the run", 0,
+     PARSED_WHOLE_BY(parse_goal), .choices = "time cost energy"},
     {"trace", "FILE",
      "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0,
      TEXT(arguments, trace)},
@@ -56,6 +73,8 @@ static const char doc[] =
     "  foretell predict net.tflite --device adreno-640 --trace net.json\n"
     "  foretell predict models/ --batch 32 --format csv --output times.csv\n"
     "  foretell predict net.onnx --device my-gpu.json\n"
+    "  foretell predict resnet50 --device a100,rtx-4090 --mode train --batch 64 \\\n"
+    "      --price a100=2.5/h,rtx-4090=0.5/h --samples 1281167 --choose cost\n"
     "  foretell predict Llama-3.1-70B/ --device h100-sxm --context 8192 --batch 32 --tp 4\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, unknown device; 3 cannot open, read or write; 4 not a model in "
@@ -63,12 +82,15 @@ static const char doc[] =
     "known format, or not a predictor; 5 damaged or truncated; 6 valid, but not supported; 7 larger than a documented "
     "limit; 8 the graph is not valid; 9 a symbolic dimension has no value; 10 refused, the file asks to run code; 11 "
     "out "
-    "of memory; 13 some of several models failed; 130 interrupted.";
+    "of memory; 13 some of several models failed; 20 (--choose) no device can be chosen; 130 interrupted.";
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
     if (args->paths.count == 0) argp_error(state, "no model: give a file or a folder");
     if (args->style.top > 0 && !args->style.has_layers) argp_error(state, "--top is for --by-layer");
+    if (args->has_goal && (args->style.has_layers || args->plot != NULL || args->trace != NULL))
+        argp_error(state, "--choose ranks devices: it goes without --by-layer, --plot and --trace");
+    if (args->has_goal && args->paths.count > 1) argp_error(state, "--choose takes one model: give a single file");
     if ((args->plot != NULL || args->trace != NULL) && args->paths.count > 1)
         argp_error(state, "--%s shows one model: give a single file", args->plot != NULL ? "plot" : "trace");
     if (args->trace != NULL && args->predict.batch_count > 1)
@@ -91,26 +113,39 @@ const option_set cmd_predict_options = {.rows = rows,
 typedef struct run {
     arguments *args;
     output out;
+    bool has_choice;          /* a device was chosen (--choose) */
     ft_result_report *report; /* begun with the first result: a failed run writes nothing */
 } run;
 
 static ft_status begin_run(model_walk *m, ft_error *error) {
     const run *r = m->user;
-    if (!m->has_several || (r->args->plot == NULL && r->args->trace == NULL)) return FT_OK;
-    snprintf(error->message, sizeof error->message, "--%s shows one model: give a single file",
-             r->args->plot != NULL ? "plot" : "trace");
+    const char *option = r->args->has_goal ? "choose" : r->args->plot != NULL ? "plot" : "trace";
+    if (!m->has_several || (r->args->plot == NULL && r->args->trace == NULL && !r->args->has_goal)) return FT_OK;
+    snprintf(error->message, sizeof error->message, "--%s takes one model: give a single file", option);
     return error->status = FT_ERR_USAGE;
+}
+
+/* The ranking of devices in place of the results. */
+static ft_status write_choice(run *r, const ft_model_results *entry, ft_error *error) {
+    const arguments *args = r->args;
+    uint32_t best = FT_NONE;
+    ft_status status =
+        ft_report_choice(r->out.stream, &args->output.style, entry, args->goal, args->style.samples, &best, error);
+    r->has_choice = best != FT_NONE;
+    return status;
 }
 
 /* Pictures come first: when one fails, no text is written. */
 static ft_status write_results(run *r, bool has_several, const ft_model_results *entry, ft_error *error) {
     const arguments *args = r->args;
     ft_status status = FT_OK;
+    if (args->has_goal) return write_choice(r, entry, error);
     if (args->trace != NULL) status = ft_result_trace(args->trace, entry, 0, error);
     if (status == FT_OK && args->plot != NULL) status = ft_result_plot(args->plot, entry, error);
     if (status == FT_OK && r->report == NULL) {
         ft_result_style style = args->style;
         style.style = args->output.style;
+        style.has_cost = ft_targets_have_price(args->predict.targets);
         style.is_list = has_several && !style.has_layers;
         status = ft_result_report_begin(r->out.stream, &style, &r->report, error);
     }
@@ -205,6 +240,7 @@ static ft_status run_models(run *r) {
         if (written != FT_OK) status = written;
     }
     output_discard(&r->out);
+    if (status == FT_OK && r->args->has_goal && !r->has_choice) return (ft_status)EXIT_NONE_FITS;
     return status;
 }
 

@@ -176,6 +176,7 @@ ft_status predict_options_open(predict_options *a) {
     const ft_target_options options = {.devices = a->device_names,
                                        .settings = a->setting_list,
                                        .setting_count = a->setting_count,
+                                       .prices = a->prices,
                                        .runtime = a->runtime};
     if (ft_predictor_set_open(a->predictors.items, a->predictors.count, &a->set, &error) != FT_OK ||
         ft_targets_open(a->set, &options, &a->targets, &error) != FT_OK)

@@ -14,6 +14,7 @@ typedef struct predict_options {
     bool has_training; /* an option of training was given */
     shape_list shapes;
     name_list predictors;
+    const char *prices;       /* as given; NULL: those of data sheets */
     const char *device_names; /* as given, separated by commas; NULL: all */
     int64_t batches[PREDICT_MAX_BATCHES];
     uint32_t batch_count; /* 0: as exported */

@@ -17,6 +17,7 @@ typedef struct ft_result_style {
     bool is_list;    /* tables: one line a result, without the lists below */
     uint32_t top;    /* so many of the longest kernels only; 0: all, in the order in which they run */
     int64_t samples; /* also the time of a run over so many samples; 0: without */
+    bool has_cost;   /* also prices, and the cost of the run and of a million samples */
 } ft_result_style;
 
 /* A model and its results. */
@@ -49,6 +50,16 @@ FT_API ft_status ft_result_plot(const char *path, const ft_model_results *entry,
  * NaN when it is unknown; `is_whole`: it is the whole memory of the device by its data sheet. */
 FT_API ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry,
                                const double *free_bytes, bool is_whole, ft_error *error);
+/* What devices are ranked by: the time, cost or energy of a run. */
+typedef enum ft_goal { FT_GOAL_TIME, FT_GOAL_COST, FT_GOAL_ENERGY } ft_goal;
+
+FT_API const char *ft_goal_name(ft_goal goal); /* "time", "cost", "energy" */
+FT_API bool ft_goal_parse(const char *text, ft_goal *goal);
+/* Ranks devices and batches of which it is certain that the model fits, by a run over `samples` (0: a million). Energy
+ * is the power limit of the data sheet over the time. `best` (may be NULL) gets the index of the first result; FT_NONE:
+ * none can be chosen. Others follow with the reason. */
+FT_API ft_status ft_report_choice(FILE *stream, const ft_style *style, const ft_model_results *entry, ft_goal goal,
+                                  int64_t samples, uint32_t *best, ft_error *error);
 /* The result of ft_max_batch. The first item of `entry->results` is the result at the largest batch that certainly
  * fits, or at batch 1 when none does. */
 FT_API ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *entry,

@@ -40,11 +40,12 @@ typedef struct ft_request {
     ft_mode mode;
     ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: the type of the training; the result has the type that was used */
     ft_optimizer optimizer; /* of training */
-    const char *setting;  /* "compile=yes;layout=nhwc", as in ft_record; missing keys have their defaults, unknown keys
-                           are ignored */
-    ft_parallel parallel; /* devices that the model is divided between; zeros: one */
-    ft_training training; /* how it is trained; ignored for inference */
-    ft_serving serving;   /* how a language model is served; ignored for training */
+    const char *setting;   /* "compile=yes;layout=nhwc", as in ft_record; missing keys have their defaults, unknown keys
+                            are ignored */
+    ft_parallel parallel;  /* devices that the model is divided between; zeros: one */
+    ft_training training;  /* how it is trained; ignored for inference */
+    ft_serving serving;    /* how a language model is served; ignored for training */
+    double price_per_hour; /* of a device, in any currency; 0: that of its data sheet */
 } ft_request;
 
 /* The resource that limits the speed. */

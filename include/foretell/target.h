@@ -21,6 +21,7 @@ typedef struct ft_target_options {
     const char *devices;
     const char *const *settings; /* "key=value" */
     uint32_t setting_count;
+    const char *prices;  /* per hour: "2.5/h" of all devices, "a100=2.5/h,rtx-4090=0.4/h" of some; NULL: data sheets */
     const char *runtime; /* that all devices must run, as in ft_rules_open; NULL: the usual one of each */
     bool has_no_files;   /* paths of data sheets are refused: for names from a network */
 } ft_target_options;
@@ -36,6 +37,8 @@ FT_API uint32_t ft_targets_count(const ft_targets *targets);
 FT_API const char *ft_targets_name(const ft_targets *targets, uint32_t index);
 /* A request with the device, its data sheet and setting; the other fields are zero. It lives as long as `targets`. */
 FT_API ft_request ft_targets_request(const ft_targets *targets, uint32_t index);
+/* Whether any device has a price, given or in its data sheet. */
+FT_API bool ft_targets_have_price(const ft_targets *targets);
 /* Bytes of memory by the data sheet; NaN: unknown. */
 FT_API double ft_targets_memory(const ft_targets *targets, uint32_t index);
 

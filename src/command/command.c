@@ -189,8 +189,14 @@ static ft_status answer_predict(const answer *a, ft_error *error) {
     ft_result_report *report = NULL;
     ft_result_style style = {
         .style = a->style, .has_layers = a->q->has_layers, .top = a->q->top, .samples = a->q->samples};
+    style.has_cost = ft_targets_have_price(a->targets);
     FT_TRY(predict(a, &results, error));
     const ft_model_results entry = {a->file, a->model, &a->shapes, &results};
+    if (a->q->has_goal) {
+        ft_status chosen = ft_report_choice(a->stream, &a->style, &entry, a->q->goal, a->q->samples, NULL, error);
+        ft_results_free(&results);
+        return chosen;
+    }
     ft_status status = ft_result_report_begin(a->stream, &style, &report, error);
     if (status == FT_OK) status = ft_result_report_add(report, &entry, error);
     ft_status ended = ft_result_report_end(report, status == FT_OK ? error : NULL);
@@ -283,6 +289,7 @@ static ft_status answer_on_devices(answer *a, ft_error *error) {
     const ft_target_options options = {.devices = q->devices,
                                        .settings = (const char *const *)q->settings,
                                        .setting_count = q->setting_count,
+                                       .prices = q->prices,
                                        .runtime = q->runtime,
                                        .has_no_files = !a->has_files};
     FT_TRY(ft_targets_open(a->set, &options, &a->targets, error));

@@ -221,6 +221,21 @@ static ft_status parse_top(command_options *q, const json_t *value, ft_error *er
     return FT_OK;
 }
 
+static ft_status parse_price(command_options *q, const json_t *value, ft_error *error) {
+    if (!json_is_number(value)) return value_text(value, &q->prices, "a price per hour, as \"2.5/h\",", error);
+    free(q->prices);
+    if (asprintf(&q->prices, "%.17g", json_number_value(value)) >= 0) return FT_OK;
+    q->prices = NULL;
+    return FT_NOMEM(error);
+}
+
+static ft_status parse_goal(command_options *q, const json_t *value, ft_error *error) {
+    if (!json_is_string(value) || !ft_goal_parse(json_string_value(value), &q->goal))
+        return value_expected(value, "time, cost or energy", error);
+    q->has_goal = true;
+    return FT_OK;
+}
+
 static ft_status parse_samples(command_options *q, const json_t *value, ft_error *error) {
     return value_count(value, INT64_C(1) << MAX_SAMPLES_SHIFT, &q->samples, error);
 }
@@ -325,6 +340,8 @@ static const key_row keys[] = {
     {"batch", ALL - KIND_MAX_BATCH, parse_batch},
     {"by_layer", KIND_PREDICT, parse_layers},
     {"samples", KIND_PREDICT, parse_samples},
+    {"price", KIND_PREDICT, parse_price},
+    {"choose", KIND_PREDICT, parse_goal},
     {"top", KIND_PREDICT | KIND_INSPECT, parse_top},
     {"free", KIND_FITS | KIND_MAX_BATCH, parse_free},
     {"max_batch_size", KIND_MAX_BATCH, parse_max_batch},
@@ -373,6 +390,7 @@ static ft_status check(const command_options *q, ft_error *error) {
         return ft_fail(error, FT_ERR_USAGE, "optimizer: is for training: add \"mode\": \"train\", or leave it out");
     FT_TRY(command_check_training(q, error));
     FT_TRY(command_check_serving(q, error));
+    if (q->has_goal && q->has_layers) return ft_fail(error, FT_ERR_USAGE, "choose: goes without by_layer");
     if (q->kind == KIND_PREDICT && q->top > 0 && !q->has_layers)
         return ft_fail(error, FT_ERR_USAGE, "top: is for by_layer");
     if ((q->kind & (KIND_FITS | KIND_MAX_BATCH | KIND_OBSERVE)) != 0 && q->devices == NULL)
@@ -416,6 +434,7 @@ void command_options_free(command_options *q) {
     free(q->model);
     free(q->name);
     free(q->devices);
+    free(q->prices);
     free(q->runtime);
     free(q->kernels);
     free(q->family);

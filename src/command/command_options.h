@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "foretell/command.h"
+#include "foretell/forecast_report.h"
 
 enum { COMMAND_MAX_BATCHES = 64, COMMAND_MAX_SETTINGS = 32, COMMAND_MAX_SHAPES = 64 };
 
@@ -21,8 +22,11 @@ typedef struct command_options {
     command_kind kind;
     char *model, *name; /* NULL: absent */
     char *devices;      /* separated by commas */
-    char *runtime;      /* the rules that devices must run; NULL: any */
-    char *kernels;      /* inspect: runtime whose kernels are listed */
+    char *prices;       /* NULL: absent */
+    bool has_goal;
+    ft_goal goal;
+    char *runtime; /* the rules that devices must run; NULL: any */
+    char *kernels; /* inspect: runtime whose kernels are listed */
     char *settings[COMMAND_MAX_SETTINGS];
     uint32_t setting_count;
     int64_t batches[COMMAND_MAX_BATCHES];

@@ -49,6 +49,7 @@
     X("l2_bytes")                                                                                                      \
     X("cache_bytes")                                                                                                   \
     X("power_w")                                                                                                       \
+    X("price_per_hour")                                                                                                \
     X("link_count")                                                                                                    \
     X("link_bytes_per_s")                                                                                              \
     X("host_bytes_per_s")                                                                                              \

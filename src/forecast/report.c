@@ -84,6 +84,9 @@ static void add_json(report_writer *w, const ft_model_results *entry, const mode
         jsonw_init(&j, &w->out.text);
         jsonw_open_object(&j, JSON_BLOCK);
         for (const field *key = result_fields; key->key != NULL; key++) field_json(key, &row, entry->model, &j);
+        if (w->style.has_cost) result_row_add_cost(&result->request, &row);
+        for (const field *key = cost_fields; w->style.has_cost && key->key != NULL; key++)
+            field_json(key, &row, entry->model, &j);
         write_memory(&j, result);
         write_others(&j, result);
         write_notes(&j, result);

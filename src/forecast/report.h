@@ -38,6 +38,8 @@ typedef struct result_row {
     const char *mode, *dtype, *setting, *optimizer;
     double time_us, time_lo_us, time_hi_us, time_per_sample_us, samples_per_s;
     double run_samples, run_s, run_lo_s, run_hi_s; /* of a run over so many samples; NaN: not requested */
+    double price_per_hour; /* of all devices of the model; NaN: unknown, as the costs are then */
+    double run_cost, run_lo_cost, run_hi_cost, million_samples_cost;
     const char *provenance, *time_reason;
     double learned_ratio, extrapolated_ratio, assumed_ratio; /* shares of the time; NaN: no time */
     double coverage_ratio;
@@ -51,10 +53,18 @@ typedef struct result_row {
 } result_row;
 
 extern const field result_fields[]; /* the keys of JSON and CSV */
+extern const field cost_fields[];   /* more of them, where prices are known */
+
+/* A number of the data sheet of a device; NaN: unknown. */
+double request_sheet_number(const ft_request *request, const char *key);
+double request_device_count(const ft_request *request); /* that a model is divided between */
 
 /* `samples`: of a run; 0: none is requested. */
 void result_row_fill(const ft_model_results *entry, const model_facts *facts, const ft_result *result, int64_t samples,
                      result_row *row);
+
+/* Its price and costs, which are not set otherwise. */
+void result_row_add_cost(const ft_request *request, result_row *row);
 
 /* One kernel of a result. */
 typedef struct layer_row {

@@ -99,6 +99,7 @@ static void write_layers(report_writer *w, const ft_graph *model, const ft_resul
 static void write_heading(const report_writer *w, buf *out) {
     if (!w->style.has_layers) {
         add_names(out, result_fields);
+        if (w->style.has_cost) add_names(out, cost_fields);
         buf_text(out, "memory,others,notes\n");
         return;
     }
@@ -114,11 +115,13 @@ void report_add_csv(report_writer *w, const ft_model_results *entry, const model
         const ft_result *result = &entry->results->items[i];
         result_row row;
         result_row_fill(entry, facts, result, w->style.samples, &row);
+        if (w->style.has_cost) result_row_add_cost(&result->request, &row);
         if (w->style.has_layers) {
             write_layers(w, entry->model, result, &row);
             continue;
         }
         add_values(out, result_fields, &row, entry->model);
+        if (w->style.has_cost) add_values(out, cost_fields, &row, entry->model);
         add_memory(out, result);
         buf_char(out, ',');
         add_others(out, result);

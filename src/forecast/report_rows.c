@@ -55,6 +55,12 @@ const field result_fields[] = {
     {NULL, FIELD_TEXT, 0},
 };
 
+const field cost_fields[] = {
+    RESULT(price_per_hour, FIELD_RATIO),       RESULT(run_cost, FIELD_RATIO),
+    RESULT(run_lo_cost, FIELD_RATIO),          RESULT(run_hi_cost, FIELD_RATIO),
+    RESULT(million_samples_cost, FIELD_RATIO), {NULL, FIELD_TEXT, 0},
+};
+
 const field layer_fields[] = {
     FIELD_OF(layer_row, index, FIELD_INDEX),
     FIELD_OF(layer_row, kernel, FIELD_TEXT),
@@ -130,6 +136,33 @@ static void fill_run(int64_t samples, result_row *row) {
     row->run_s = steps * row->time_us * 1e-6;
     row->run_lo_s = steps * row->time_lo_us * 1e-6;
     row->run_hi_s = steps * row->time_hi_us * 1e-6;
+}
+
+double request_sheet_number(const ft_request *request, const char *key) {
+    ft_device *opened = NULL;
+    const ft_device *sheet = request->sheet;
+    if (sheet == NULL && ft_device_open(request->device, &opened, NULL) == FT_OK) sheet = opened;
+    double number = sheet != NULL ? ft_device_number(sheet, key) : NAN;
+    ft_device_free(opened);
+    return number;
+}
+
+double request_device_count(const ft_request *request) {
+    const ft_parallel *p = &request->parallel;
+    const uint32_t ranks[] = {p->tensor, p->pipeline, p->context, p->data};
+    double count = 1;
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) count *= ranks[i] > 1 ? ranks[i] : 1;
+    return count;
+}
+
+void result_row_add_cost(const ft_request *request, result_row *row) {
+    double price =
+        request->price_per_hour > 0 ? request->price_per_hour : request_sheet_number(request, "price_per_hour");
+    row->price_per_hour = price * request_device_count(request);
+    row->run_cost = row->price_per_hour * row->run_s / 3600;
+    row->run_lo_cost = row->price_per_hour * row->run_lo_s / 3600;
+    row->run_hi_cost = row->price_per_hour * row->run_hi_s / 3600;
+    row->million_samples_cost = row->price_per_hour * row->time_per_sample_us / 3600;
 }
 
 bool is_other_metric(const ft_result *result, uint32_t index) {

@@ -18,7 +18,7 @@ typedef struct view {
     const model_facts *facts;
     const ft_style *style;
     int64_t samples;
-    bool is_list;
+    bool is_list, has_cost;
     const uint8_t *columns; /* those that are written, in the order of column_id; COLUMN_COUNT ends the list */
 } view;
 
@@ -33,6 +33,7 @@ typedef enum column_id {
     COLUMN_TIME_INTERVAL,
     COLUMN_RUN,
     COLUMN_RUN_INTERVAL,
+    COLUMN_COST,
     COLUMN_PER_SAMPLE,
     COLUMN_RATE,
     COLUMN_MEMORY,
@@ -51,6 +52,7 @@ static const grid_column all_columns[COLUMN_COUNT] = {
     [COLUMN_TIME_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 14},
     [COLUMN_RUN] = {.title = "Run", .is_right = true, .min_width = 7},
     [COLUMN_RUN_INTERVAL] = {.title = "90 % int. of Run", .is_right = true, .min_width = 15},
+    [COLUMN_COST] = {.title = "Cost", .is_right = true, .min_width = 6},
     [COLUMN_PER_SAMPLE] = {.title = "A sample", .is_right = true, .min_width = 7, .drop = 8},
     [COLUMN_RATE] = {.title = "Per s", .is_right = true, .min_width = 6, .drop = 2},
     [COLUMN_MEMORY] = {.title = "Memory", .is_right = true, .min_width = 9},
@@ -66,6 +68,12 @@ static void put_text(grid_cell *cell, const char *text, const ft_style *style) {
 static void put_metric(grid_cell *cell, const char *metric, double value, const ft_style *style) {
     char words[UNIT_TEXT_SIZE];
     metric_words(metric, value, words);
+    put_text(cell, words, style);
+}
+
+static void put_number(grid_cell *cell, double value, const ft_style *style) {
+    char words[UNIT_TEXT_SIZE] = "";
+    if (!isnan(value)) unit_number(value, words);
     put_text(cell, words, style);
 }
 
@@ -127,6 +135,9 @@ static void put_column(const view *v, const ft_result *result, const result_row 
     case COLUMN_RUN_INTERVAL:
         put_interval(cell, "run_us", row->run_lo_s * 1e6, row->run_hi_s * 1e6, v->style);
         break;
+    case COLUMN_COST:
+        put_number(cell, v->samples > 0 ? row->run_cost : row->million_samples_cost, v->style);
+        break;
     case COLUMN_PER_SAMPLE:
         put_metric(cell, "time_us", row->time_per_sample_us, v->style);
         break;
@@ -155,6 +166,7 @@ static void put_result(const void *user, uint32_t row, grid_cell *cells) {
     const ft_result *result = &v->entry->results->items[row];
     result_row values;
     result_row_fill(v->entry, v->facts, result, v->samples, &values);
+    if (v->has_cost) result_row_add_cost(&result->request, &values);
     for (uint32_t i = 0; v->columns[i] != COLUMN_COUNT; i++) put_column(v, result, &values, v->columns[i], &cells[i]);
 }
 
@@ -175,7 +187,10 @@ static void write_grid(report_writer *w, const ft_model_results *entry, const mo
         if (id == COLUMN_MODEL && !is_list) continue;
         if (id == COLUMN_TYPE && !is_list && has_one_type(entry->results)) continue;
         if ((id == COLUMN_RUN || id == COLUMN_RUN_INTERVAL) && w->style.samples == 0) continue;
+        if (id == COLUMN_COST && !w->style.has_cost) continue;
         columns[count] = all_columns[id];
+        if (id == COLUMN_RUN_INTERVAL && w->style.has_cost) columns[count].drop = 1;
+        if (id == COLUMN_COST && w->style.samples == 0) columns[count].title = "Cost/1 M";
         if (is_list && id == COLUMN_MODEL) /* as wide as the page allows: later models may have longer names */
             columns[count].min_width = w->style.style.width;
         if (is_list && id == COLUMN_PROVENANCE) columns[count].min_width = MAX_PROVENANCE; /* for the same reason */
@@ -184,7 +199,7 @@ static void write_grid(report_writer *w, const ft_model_results *entry, const mo
     }
     assert(count <= COLUMN_COUNT);
     ids[count] = COLUMN_COUNT;
-    const view v = {entry, facts, &w->style.style, w->style.samples, is_list, ids};
+    const view v = {entry, facts, &w->style.style, w->style.samples, is_list, w->style.has_cost, ids};
     grid_write(&(grid){.style = &w->style.style,
                        .columns = columns,
                        .column_count = count,

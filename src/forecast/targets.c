@@ -13,6 +13,7 @@ typedef struct target {
     char *name;
     ft_device *sheet; /* of a device that is not bundled; NULL: it is looked up by its name */
     bool is_without_torch;
+    double price_per_hour; /* 0: that of the data sheet */
 } target;
 
 struct ft_targets {
@@ -41,6 +42,7 @@ static bool has_same_numbers(const ft_device *own, const ft_device *bundled) {
     const char *key;
     for (uint32_t i = 0; (key = ft_device_number_name(i)) != NULL; i++) {
         double number = ft_device_number(own, key);
+        if (strcmp(key, "price_per_hour") == 0) continue; /* is the user's own */
         if (!isnan(number) && number != ft_device_number(bundled, key)) return false;
     }
     return true;
@@ -228,6 +230,46 @@ static ft_status join_both(ft_targets *t, const ft_target_options *o, ft_error *
     return t->setting != NULL && t->other_setting != NULL ? FT_OK : FT_NOMEM(error);
 }
 
+/* --- Prices ---------------------------------------------------------------------------------------------------- */
+
+static target *named_target(ft_targets *t, const char *name) {
+    const char *canonical = ft_device_canonical(name);
+    return (target *)find_target(t, canonical != NULL ? canonical : name);
+}
+
+/* "2.5", "2.5/h" or "NAME=2.5/h". */
+static ft_status set_price(ft_targets *t, const char *text, ft_error *error) {
+    const char *equals = strrchr(text, '='), *number = equals != NULL ? equals + 1 : text;
+    char name[128], *end;
+    double price = strtod(number, &end);
+    bool is_number = end != number && (strcmp(end, "") == 0 || strcmp(end, "/h") == 0) && price > 0 && price < 1e12;
+    if (!is_number || (equals != NULL && (size_t)(equals - text) >= sizeof name))
+        return ft_fail(error, FT_ERR_USAGE, "price %.100s: expected a price per hour, as 2.5/h or a100=2.5/h", text);
+    if (equals == NULL) {
+        for (uint32_t i = 0; i < t->count; i++)
+            if (t->items[i].price_per_hour == 0) t->items[i].price_per_hour = price;
+        return FT_OK;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+    target *item = named_target(t, name);
+    if (item == NULL) return ft_fail(error, FT_ERR_USAGE, "price: %s is not among the devices", name);
+    item->price_per_hour = price;
+    return FT_OK;
+}
+
+/* Those of single devices come first, whatever their order. */
+static ft_status set_prices(ft_targets *t, const char *prices, ft_error *error) {
+    ft_status status = FT_OK;
+    for (int pass = 0; prices != NULL && pass < 2; pass++) {
+        char *copy = strdup(prices), *rest = copy;
+        if (copy == NULL) return FT_NOMEM(error);
+        for (char *text; status == FT_OK && (text = strsep(&rest, ",")) != NULL;)
+            if ((strchr(text, '=') != NULL) == (pass == 0)) status = set_price(t, text, error);
+        free(copy);
+    }
+    return status;
+}
+
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
 static ft_status resolve(ft_targets *t, const ft_predictor_set *set, const ft_target_options *o, ft_error *error) {
@@ -238,6 +280,7 @@ static ft_status resolve(ft_targets *t, const ft_predictor_set *set, const ft_ta
     free(names);
     if (status == FT_OK) status = check_runtime(t, o->runtime, error);
     if (status == FT_OK) status = check_torch(t, o, error);
+    if (status == FT_OK) status = set_prices(t, o->prices, error);
     return status == FT_OK ? join_both(t, o, error) : status;
 }
 
@@ -280,7 +323,20 @@ ft_request ft_targets_request(const ft_targets *targets, uint32_t index) {
     const target *item = &targets->items[index];
     return (ft_request){.device = item->name,
                         .sheet = item->sheet,
+                        .price_per_hour = item->price_per_hour,
                         .setting = item->is_without_torch ? targets->other_setting : targets->setting};
+}
+
+bool ft_targets_have_price(const ft_targets *targets) {
+    bool has_price = false;
+    for (uint32_t i = 0; i < ft_targets_count(targets) && !has_price; i++) {
+        ft_device *opened;
+        const ft_device *sheet = sheet_of(&targets->items[i], &opened);
+        has_price = targets->items[i].price_per_hour > 0 ||
+                    (sheet != NULL && !isnan(ft_device_number(sheet, "price_per_hour")));
+        ft_device_free(opened);
+    }
+    return has_price;
 }
 
 double ft_targets_memory(const ft_targets *targets, uint32_t index) {

@@ -49,6 +49,9 @@ CALL(ft_targets_open) {
 GET(ft_targets_count, ft_targets_count(REQUIRED(targets)) == 0)
 GET(ft_targets_name, ft_targets_name(REQUIRED(targets), REFUSED(uint32_t, 0, 1, UINT32_MAX)) == NULL)
 GET(ft_targets_request, ft_targets_request(REQUIRED(targets), REFUSED(uint32_t, 0, 1, UINT32_MAX)).device == NULL)
+GET(ft_targets_have_price, !ft_targets_have_price(REQUIRED(targets)))
+GET(ft_goal_name, ft_goal_name(ODD(ft_goal, FT_GOAL_TIME, 3, -1)) != NULL)
+GET(ft_goal_parse, !ft_goal_parse(REQUIRED("cost"), NULL))
 GET(ft_targets_memory, isnan(ft_targets_memory(REQUIRED(targets), REFUSED(uint32_t, 0, 1, UINT32_MAX))))
 GET(ft_device_is_file, !ft_device_is_file(REQUIRED("a.json")))
 
@@ -79,11 +82,12 @@ CALL(ft_bytes_parse) {
 }
 
 static const argument_row rows[] = {
-    ROW(ft_document_open),   ROW(ft_document_text), ROW(ft_document_stream), ROW(ft_targets_open),
-    ROW(ft_targets_count),   ROW(ft_targets_name),  ROW(ft_targets_request), ROW(ft_targets_memory),
-    ROW(ft_device_is_file),  ROW(ft_command_parse), ROW(ft_command_write),   ROW(ft_command_count),
-    ROW(ft_command_is_list), ROW(ft_command_model), ROW(ft_command_name),    ROW(ft_command_output),
-    ROW(ft_struct_at),       ROW(ft_sizes_parse),   ROW(ft_bytes_parse),
+    ROW(ft_document_open),   ROW(ft_document_text),      ROW(ft_document_stream), ROW(ft_targets_open),
+    ROW(ft_targets_count),   ROW(ft_targets_name),       ROW(ft_targets_request), ROW(ft_targets_memory),
+    ROW(ft_device_is_file),  ROW(ft_command_parse),      ROW(ft_command_write),   ROW(ft_command_count),
+    ROW(ft_command_is_list), ROW(ft_command_model),      ROW(ft_command_name),    ROW(ft_command_output),
+    ROW(ft_struct_at),       ROW(ft_targets_have_price), ROW(ft_goal_name),       ROW(ft_goal_parse),
+    ROW(ft_sizes_parse),     ROW(ft_bytes_parse),
 };
 
 static int set_up(void **state) {

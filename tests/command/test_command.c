@@ -245,6 +245,20 @@ static void serving_is_checked(void **state) {
                           "\"gpu_memory_utilization\": 0.5, \"no_graphs\": true}"));
 }
 
+static void prices_add_costs(void **state) {
+    (void)state;
+    char *text = ask("predict", "{\"price\": \"adreno-640=2/h\", \"device\": [\"adreno-640\", \"cortex-a76\"]}");
+    assert_non_null(strstr(text, "\"price_per_hour\": 2,"));
+    free(text);
+    text = ask("predict", "{\"price\": 2.5, \"device\": \"adreno-640\", \"choose\": \"cost\"}");
+    assert_non_null(strstr(text, "\"price_per_hour\": 2.5,"));
+    free(text);
+    assert_refused("predict", "{\"choose\": \"size\"}", "choose: 'size' is not valid: expected time, cost or energy");
+    assert_refused("predict", "{\"choose\": \"time\", \"by_layer\": true}", "choose: goes without by_layer");
+    assert_refused("predict", "{\"price\": []}", "price: is a list");
+    assert_not_answered("predict", "{\"device\": \"adreno-640\", \"price\": \"cheap\"}", "price cheap: expected");
+}
+
 static void files_are_opened_when_allowed(void **state) {
     (void)state;
     ft_command *request = parse("predict", "{\"device\": \"absent.json\"}");
@@ -293,7 +307,7 @@ static void sizes_and_bytes(void **state) {
 static void every_allocation_may_fail(void **state) {
     (void)state;
     static const char text[] =
-        "{\"model\": \"m\", \"device\": [\"adreno-640\", \"cortex-a76\"], \"shape\": {\"x\": 2}, "
+        "{\"model\": \"m\", \"price\": 2, \"device\": [\"adreno-640\", \"cortex-a76\"], \"shape\": {\"x\": 2}, "
         "\"setting\": {\"a\": \"b\"}, \"requests\": [{\"batch\": 2}, {\"name\": \"n\"}]}";
     for (long n = 0;; n++) {
         ft_command *request = NULL;
@@ -318,6 +332,7 @@ int main(void) {
         cmocka_unit_test(wrong_values_are_named),
         cmocka_unit_test(training_is_checked),
         cmocka_unit_test(serving_is_checked),
+        cmocka_unit_test(prices_add_costs),
         cmocka_unit_test(files_are_opened_when_allowed),
         cmocka_unit_test(files_are_not_opened),
         cmocka_unit_test(sizes_and_bytes),

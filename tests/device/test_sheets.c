@@ -93,12 +93,12 @@ static bool is_torch(const ft_device *device) {
 }
 
 /* Every number that a sheet may have is in it, or null where it does not exist or is not published. The threads of a
- * measurement and the launch overhead are no properties of a GPU. */
+ * measurement, the launch overhead and what an hour costs are no properties of a GPU. */
 static const char *find_missing(const json_t *document) {
     if (json_object_get(document, "architecture") == NULL) return "architecture";
     const char *key;
     for (uint32_t i = 0; (key = ft_device_number_name(i)) != NULL; i++) {
-        if (strcmp(key, "threads") == 0 || strcmp(key, "launch_s") == 0) continue;
+        if (strcmp(key, "threads") == 0 || strcmp(key, "launch_s") == 0 || strcmp(key, "price_per_hour") == 0) continue;
         if (json_object_get(document, key) == NULL) return key;
     }
     return NULL;

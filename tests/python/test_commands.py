@@ -88,6 +88,18 @@ class Commands(Case):
         self.same(foretell.predictors(), "list", "predictors")
         self.same(foretell.models(), "list", "models")
 
+    def test_prices_and_choices_are_those_of_the_command(self):
+        self.same(
+            foretell.predict(NET, device=["a100", "rtx-4090"], batch=64, price="a100=2.5/h", samples=1000),
+            *("predict", NET, "--device", "a100,rtx-4090", "--batch", "64", "--price", "a100=2.5/h", "--samples", "1000"),
+        )
+        chosen = foretell.predict(NET, device=["a100", "rtx-4090"], batch=64, price=2, choose="cost")
+        self.same(
+            chosen,
+            *("predict", NET, "--device", "a100,rtx-4090", "--batch", "64", "--price", "2", "--choose", "cost"),
+        )
+        self.assertEqual(chosen[0].rank, 1)
+
     def test_names_of_models_are_accepted(self):
         self.same(foretell.predict("mobilenet-v2", device="a100"), "predict", "mobilenet-v2", "--device", "a100")
 

@@ -42,7 +42,6 @@ What else is told => Other metrics
 \bsays? of itself\b => metadata
 \b(told|tells?)\b => prints, reports, predicts, distinguishes
 \bthe way back\b => the backward pass
-\b[Pp]rices?\b => unit cost @ "prices"
 \bbends? (it|them|the|what)\b => scales
 \bknown before the run => constant-folded, constant
 \b(worked|works?) out\b => computed, computes
