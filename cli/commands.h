@@ -24,6 +24,7 @@ typedef enum command_group {
     X(predict, GROUP_PREDICT, "predict", "predict time and memory of models on devices")                               \
     X(fits, GROUP_PREDICT, "fits", "check whether a model fits into the memory of devices")                            \
     X(max_batch, GROUP_PREDICT, "max-batch", "find the largest batch that fits")                                       \
+    X(diff, GROUP_PREDICT, "diff", "compare two models: what became slower or larger, by kernel")                      \
     X(inspect, GROUP_PREDICT, "inspect", "print operators, parameters, FLOPs and memory of models")                    \
     X(replay, GROUP_PREDICT, "replay", "simulate a step kernel by kernel on engines and workers")                      \
     X(serve, GROUP_PREDICT, "serve", "serve predictions over HTTP")                                                    \

@@ -60,6 +60,10 @@ FT_API bool ft_goal_parse(const char *text, ft_goal *goal);
  * none can be chosen. Others follow with the reason. */
 FT_API ft_status ft_report_choice(FILE *stream, const ft_style *style, const ft_model_results *entry, ft_goal goal,
                                   int64_t samples, uint32_t *best, ft_error *error);
+/* What changed between two models: the whole, and kernels that became slower or larger, came or went, the worst first;
+ * the `top` of them, 0: all. The results of both are of equal requests, in the same order. */
+FT_API ft_status ft_report_diff(FILE *stream, const ft_style *style, const ft_model_results *before,
+                                const ft_model_results *after, uint32_t top, ft_error *error);
 /* The result of ft_max_batch. The first item of `entry->results` is the result at the largest batch that certainly
  * fits, or at batch 1 when none does. */
 FT_API ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *entry,

@@ -27,7 +27,7 @@ fish_offers() {
 }
 
 # A command that options are taken from, and the page that is its guide.
-declare -A guides=([predict]=docs/predict.md [fits]=docs/predict.md [max-batch]=docs/predict.md [replay]=docs/replay.md [inspect]=docs/inspect.md [train]=docs/training.md [tune]=docs/tuning.md [ablate]=docs/tuning.md [eval]=docs/evaluation.md
+declare -A guides=([predict]=docs/predict.md [fits]=docs/predict.md [max-batch]=docs/predict.md [diff]=docs/diff.md [replay]=docs/replay.md [inspect]=docs/inspect.md [train]=docs/training.md [tune]=docs/tuning.md [ablate]=docs/tuning.md [eval]=docs/evaluation.md
     [adapt]=docs/adapting.md [sample]=docs/adapting.md [compare]=docs/evaluation.md [import]=docs/data.md [generate]=docs/generate.md [data]=docs/data.md [program]=docs/programs.md)
 long_options() { "$build/foretell" "$1" --help | grep -o -- '--[a-z][a-z-]*' | sort -u | grep -v -e --usage -e --version; }
 
