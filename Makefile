@@ -72,7 +72,7 @@ COMMAND      := $(BUILD)/foretell
 brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
 
 .PHONY: deps-measure all lib tests test check sanitize torture thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo demo-serve \
-        install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
+        dist install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -96,6 +96,7 @@ help:
 #: make bench                 speed and memory, as tables and as bench/results/*.csv; PARTS="predict nn" runs only some
 #: make deps-measure          fetch ONNX Runtime with npm into build/, for `foretell measure`
 #: make install PREFIX=dir    command, libraries, headers, predictors, schemas, docs, completion; DESTDIR is honoured; STRIP= keeps symbols
+#: make dist                  a release as build/foretell-VERSION.tar.gz, which builds without git
 #: make clean                 remove what was built
 #:
 #: Every target first installs the Debian packages it lacks (scripts/setup). Variables: BUILD, CC, CFLAGS, V=1.
@@ -362,6 +363,13 @@ install: all $(BUILD)/foretell.pc
 	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)' $(DOCS)
 	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)/formats' $(FORMATS)
 	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)/recipes' $(RECIPES)
+
+# What is committed, nothing else; the same commit gives the same bytes.
+DIST := foretell-$(VERSION)
+dist:
+	@mkdir -p $(BUILD)
+	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n > $(BUILD)/$(DIST).tar.gz
+	@echo '$(BUILD)/$(DIST).tar.gz'
 
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/foretell' '$(DESTDIR)$(LIBDIR)/libforetell.a' '$(DESTDIR)$(LIBDIR)/'libforetell.so*
