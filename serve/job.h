@@ -9,6 +9,7 @@ typedef enum model_kind {
     MODEL_NONE,
     MODEL_PATH,    /* a file or folder of the administrator's: files beside it are read too */
     MODEL_BYTES,   /* a file whose bytes came from a client: nothing beside it is opened */
+    MODEL_BUNDLED, /* one of the library, by name */
     MODEL_BODY,    /* the descriptor that comes with the job */
     MODEL_PROBLEM, /* there is none: `name` is the message, `key` unused */
 } model_kind;

@@ -283,18 +283,29 @@ static bool find_stored(models *m, const char *text, model_ref *ref) {
     return u != NULL;
 }
 
+/* A model of the library. */
+static bool find_bundled(const char *text, model_ref *ref) {
+    uint32_t index = ft_model_find(text);
+    if (index == FT_NONE) return false;
+    ref->kind = MODEL_BUNDLED;
+    ref->path = strdup(ft_model_name(index));
+    if (asprintf(&ref->key, "bundled|%s", ft_model_name(index)) < 0) ref->key = NULL;
+    return true;
+}
+
 static void explain(const models *m, const char *text, model_ref *ref) {
     const char *where = m->folder_count > 0 ? ", and no file in the allowed folders" : "; files are not allowed here";
     ref->kind = MODEL_PROBLEM;
     ref->http_status = 404;
     ref->key = strdup("");
     ref->path = strdup("");
-    if (asprintf(&ref->name, "model '%.200s': no upload of this id or name%s", text, where) < 0) ref->name = NULL;
+    if (asprintf(&ref->name, "model '%.200s': no upload of this id or name, no bundled model%s", text, where) < 0)
+        ref->name = NULL;
 }
 
 bool models_find(models *m, const char *text, const char *name, model_ref *ref) {
     *ref = (model_ref){0};
-    if (find_stored(m, text, ref) || find_path(m, text, ref))
+    if (find_stored(m, text, ref) || find_path(m, text, ref) || find_bundled(text, ref))
         ref->name = strdup(name != NULL ? name : text);
     else
         explain(m, text, ref);

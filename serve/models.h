@@ -1,5 +1,5 @@
-/* models.h - models that requests can name: uploads by the hash of their bytes or by a name, and files of allowed
- * folders by path. */
+/* models.h - models that requests can name: uploads by the hash of their bytes or by a name, files of allowed folders
+ * by path, and the bundled ones. */
 #ifndef SERVE_MODELS_H
 #define SERVE_MODELS_H
 

@@ -171,7 +171,7 @@ static bool send_job_answer(request *r) {
 static bool name_for_table(request *r, model_ref *ref) {
     char *name = NULL;
     if (ref->kind == MODEL_PROBLEM) return true;
-    if (ref->kind == MODEL_PATH)
+    if (ref->kind == MODEL_PATH || ref->kind == MODEL_BUNDLED)
         name = strdup(ref->path);
     else if (asprintf(&name, "%s.model", ref->key) < 0)
         name = NULL;

@@ -62,6 +62,7 @@ static ft_status read_bytes(int fd, const char *name, ft_graph **graph, ft_error
 
 static ft_status read_model(const worker *w, const model_ref *ref, ft_graph **graph, ft_error *error) {
     if (ref->kind == MODEL_PATH) return ft_graph_read(ref->path, graph, error);
+    if (ref->kind == MODEL_BUNDLED) return ft_model_read(ref->path, graph, error);
     if (ref->kind == MODEL_BODY) return read_bytes(w->body, ref->name, graph, error);
     int fd = open(ref->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ft_status status = read_bytes(fd, ref->name, graph, error);

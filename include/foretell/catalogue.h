@@ -20,6 +20,8 @@ FT_API const char *ft_model_family(uint32_t index);      /* of architectures: "r
 FT_API const char *ft_model_other_names(uint32_t index); /* separated by spaces */
 FT_API const char *ft_model_symbols(uint32_t index);     /* that need a value to be bound: "sequence" */
 FT_API uint64_t ft_model_params(uint32_t index);
+/* By any of its names; FT_NONE: there is none. */
+FT_API uint32_t ft_model_find(const char *name);
 
 /* FT_ERR_USAGE for an unknown name; the message has similar ones. */
 FT_API ft_status ft_model_read(const char *name, ft_graph **graph, ft_error *error);

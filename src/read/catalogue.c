@@ -23,20 +23,26 @@ static bool is_same(const char *name, size_t length, const char *simple, size_t 
     return simplify(name, length, other) == simple_length && memcmp(other, simple, simple_length) == 0;
 }
 
-static const catalogue_entry *find(const char *name) {
+uint32_t ft_model_find(const char *name) {
     char simple[MAX_NAME];
+    if (name == NULL || strchr(name, '/') != NULL) return FT_NONE;
     size_t length = simplify(name, strlen(name), simple);
     for (uint32_t i = 0; i < model_builtin_count && length > 0 && length < MAX_NAME; i++) {
         const char *names[] = {model_builtin[i].name, model_builtin[i].other_names};
         for (size_t k = 0; k < 2; k++) {
             for (const char *word = names[k]; *word != '\0';) {
                 size_t word_length = strcspn(word, " ");
-                if (word_length > 0 && is_same(word, word_length, simple, length)) return &model_entries[i];
+                if (word_length > 0 && is_same(word, word_length, simple, length)) return i;
                 word += word_length + (word[word_length] == ' ');
             }
         }
     }
-    return NULL;
+    return FT_NONE;
+}
+
+static const catalogue_entry *find(const char *name) {
+    uint32_t index = ft_model_find(name);
+    return index != FT_NONE ? &model_entries[index] : NULL;
 }
 
 /* --- Paths ------------------------------------------------------------------------------------------------------- */

@@ -375,6 +375,7 @@ GET(ft_model_text, ft_model_text(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL
 GET(ft_model_family, ft_model_family(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
 GET(ft_model_other_names, ft_model_other_names(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
 GET(ft_model_symbols, ft_model_symbols(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == NULL)
+GET(ft_model_find, ft_model_find(REQUIRED("alexnet")) == FT_NONE)
 GET(ft_model_params, ft_model_params(REFUSED(uint32_t, 0, 1000, UINT32_MAX)) == 0)
 
 CALL(ft_report_ops) {
@@ -519,6 +520,7 @@ static const argument_row rows[] = {
     ROW(ft_model_other_names),
     ROW(ft_model_symbols),
     ROW(ft_model_params),
+    ROW(ft_model_find),
     ROW(ft_report_ops),
     ROW(ft_report_runtimes),
     ROW(ft_report_families),

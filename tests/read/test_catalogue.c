@@ -134,6 +134,9 @@ static void language_models_have_the_published_parameters(void **state) {
 
 static void names_may_be_spelled_in_any_way(void **state) {
     (void)state;
+    assert_int_equal(ft_model_find("ResNet-50"), ft_model_find("resnet50"));
+    assert_int_equal(ft_model_find("./resnet50"), FT_NONE);
+    assert_int_equal(ft_model_find(NULL), FT_NONE);
     static const char *const names[] = {"ResNet-50", "resnet_50", "ViT_B_16", "Llama-3.1-8B", "bert-base-uncased"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) ft_graph_free(read_model(names[i]));
 }

@@ -119,6 +119,8 @@ for path in ../elsewhere/secret.onnx inside/../../elsewhere/secret.onnx "$scratc
     point "no file outside of the allowed folders: '${path#"$scratch"}'" fails 404 'no upload' /v1/inspect -d "{\"model\": \"$path\"}"
 done
 point "the folder itself is no model" fails 422 'is a folder' /v1/inspect -d '{"model": "."}'
+point "a bundled model" gets 200 '"params": 61100840' /v1/inspect -d '{"model": "AlexNet"}'
+point "a bundled model is no path" fails 404 'no bundled model' /v1/inspect -d '{"model": "../alexnet"}'
 point "a whole path in it" gets 200 '"macs' /v1/inspect -d "{\"model\": \"$scratch/allowed/resnet50.onnx\"}"
 point "no data sheet of a file" fails 400 'files are not opened' /v1/predict -d '{"model": "resnet50.onnx", "device": "/etc/passwd"}'
 changed_model_is_read_again() {
