@@ -212,13 +212,24 @@ static void list_words(const char *words, char *list, size_t size) {
     list[used] = '\0';
 }
 
+/* Whether a predictor of utilisation reads a key of the setting. */
+static bool is_read_by_others(const forecast_job *job, const char *key, size_t length) {
+    predictor_choice choice;
+    for (uint32_t i = 0; i < 2 * job->context->set->count; i++) {
+        if (!job_candidate(job, "gpu_util_ratio", i, &choice)) continue;
+        const char *keys = predictor_family(choice.predictor)->setting_keys;
+        if (keys != NULL && text_has_word(keys, key, length)) return true;
+    }
+    return false;
+}
+
 /* A setting that the predictor ignores is most often a misspelling: the note prevents that it seems to have an effect.
  */
 static ft_status note_ignored_settings(forecast_job *job, const predictor_choice *choice, ft_error *error) {
     const char *keys = predictor_family(choice->predictor)->setting_keys, *setting = job->given_setting;
     for (const char *at = setting; keys != NULL && *at != '\0';) {
         size_t length = strcspn(at, ";"), key = strcspn(at, "=;");
-        if (!text_has_word(keys, at, key)) {
+        if (!text_has_word(keys, at, key) && !is_read_by_others(job, at, key)) {
             char list[256];
             list_words(keys, list, sizeof list);
             FT_TRY(job_note(job, error, "the setting '%.*s' is ignored: this predictor reads %s", (int)length, at,

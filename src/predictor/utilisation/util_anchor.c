@@ -76,7 +76,7 @@ void util_anchor_peaks(const util_totals *totals, const double constants[static 
 static const double initial[UTIL_CONSTANTS] = {1, 1, 1, 1, 1,   1, 1,   1, 3,  3,    3, 3,
                                                3, 3, 3, 3, 800, 4, 1.2, 8, 15, 0.95, 1, 0.93};
 static const double penalties[UTIL_CONSTANTS] = {200, 200, 200, 200, 200, 200, 200, 200, 1, 1,   1,   1,
-                                                 1,   1,   1,   1,   20,  20,  20,  1,   1, 100, 100, 10};
+                                                 1,   1,   1,   1,   20,  20,  20,  1,   1, 100, 100, 1000};
 
 static double loss_of(const util_sample *const *samples, uint32_t count, const double *c) {
     static const double WEIGHTS[UTIL_OUTPUTS] = {1, 1, 2}, PENALTY = 2e-4;

@@ -72,12 +72,13 @@ double util_peak(const util_device *d, const util_kernel *k) {
 }
 
 static util_run run_of_product(const util_kernel *k, const util_device *d) {
-    static const double MAX_PARTS = 16, MIN_DEPTH = 64;
+    enum { MAX_PARTS = 16 };
+    static const double MIN_DEPTH = 64;
     double peak = util_peak(d, k);
     util_run best = {.seconds = INFINITY};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         double blocks = ceil(k->rows / tiles[i].rows) * ceil(k->columns / tiles[i].columns) * k->groups;
-        for (double parts = 1; parts <= MAX_PARTS; parts *= 2) {
+        for (int parts = 1; parts <= MAX_PARTS; parts *= 2) {
             if (parts > 1 && (blocks * parts > 2 * d->units || k->depth / parts < MIN_DEPTH)) break;
             util_run run = run_of_tile(k, d, &tiles[i], parts, peak);
             if (run.seconds < best.seconds) best = run;

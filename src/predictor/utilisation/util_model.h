@@ -26,7 +26,7 @@ typedef struct util_model {
     char key; /* its address is a key into model views */
 } util_model;
 
-ft_status util_model_new(util_model **m, ft_error *error);
+ft_status util_model_new(util_model **out, ft_error *error);
 void util_model_free(void *model);
 
 typedef struct util_fit_options {
