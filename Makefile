@@ -148,6 +148,8 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(PROTO_HEADERS)
 # roots that have to set errno, or with choices (x > 0 ? x : 0) that have to raise floating-point exceptions.
 $(call object,$(wildcard src/nn/*.c src/nn/math/*.c) src/predictor/torch/torch_cost.c src/predictor/torch/torch_net.c): \
     private EXTRA_CFLAGS = -O3 -fno-math-errno -fno-trapping-math
+# Loops at the peak of the processor are multiply-adds.
+$(BUILD)/obj/src/measure/speed_kernel.o: private EXTRA_CFLAGS = -O3 -ffp-contract=fast
 $(BUILD)/obj/src/forecast/predictor_set.o: private EXTRA_CFLAGS = '-DFORETELL_DATADIR="$(PREFIX)/share/foretell"'
 $(BUILD)/obj/tests/%.o: private EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test

@@ -17,7 +17,7 @@ static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 static const char default_runtime[] = "onnxruntime-cpu";
 
 typedef struct arguments {
-    const char *runtime, *library, *device, *batch, *table_path;
+    const char *runtime, *library, *device, *batch, *table_path, *sheet_path;
     int64_t batches[MAX_BATCHES];
     uint32_t batch_count, rounds;
     double seconds;
@@ -25,7 +25,7 @@ typedef struct arguments {
     ft_measure_options measure;
     shape_list shapes;
     argument_list paths;
-    bool is_quiet;
+    bool is_stream, is_quiet;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static const option_row rows[] = {
     {"batch", "N", "batch sizes: 8, 1,8 or 1..64, which doubles (that of the file, or 1)", 0, TEXT(arguments, batch)},
     SHAPE_ROW(arguments, shapes),
     {"seconds", "S",
-     "time for a model at a batch, without loading and warm-up; it ends earlier when times are steady "
+     "time for a model at a batch, without loading and warm-up, or for --stream; it ends earlier when times are steady "
      "(1)",
      0, POSITIVE(arguments, seconds)},
     {"repeat", "N", "rounds over all models; how far they agree is printed (1)", 0,
@@ -52,6 +52,10 @@ static const option_row rows[] = {
      FLAG(arguments, measure.has_layers)},
     {"device", "NAME", "name of this machine in the table (here)", 0, TEXT(arguments, device)},
     {"seed", "N", "of the random inputs (0)", 0, NUMBER(arguments, measure.seed, 0, UINT64_MAX)},
+    {.help = "The machine itself, without a model:", .group = 30},
+    {"stream", NULL, "measure bandwidth by size of the data, and peak rates", 0, FLAG(arguments, is_stream)},
+    {"data-sheet", "FILE", "write what --stream measures as the data sheet of this machine", 0,
+     TEXT(arguments, sheet_path)},
     {.help = "Output:", .group = 50},
     {"format", "FORMAT", "of the standard output: table, json or csv (table)", 0,
      PARSED_BY(option_format, arguments, style.output), .choices = "table json csv"},
@@ -71,6 +75,7 @@ static const char doc[] =
     "  foretell measure resnet50.onnx --by-layer\n"
     "  foretell measure models/ --batch 1,8 -o measurements.csv\n"
     "  foretell import table measurements.csv -o here.data\n"
+    "  foretell measure --stream --data-sheet devices/here.json\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 6 the runtime refuses the model; 9 "
     "open dimensions; 11 out of memory; 13 some models failed; 22 there is no runtime; 130 interrupted.";
@@ -79,7 +84,10 @@ static void check(void *input, struct argp_state *state) {
     arguments *args = input;
     if (strcmp(args->runtime, default_runtime) != 0)
         argp_error(state, "--runtime %s: the only one that measures is %s", args->runtime, default_runtime);
-    if (args->paths.count == 0) argp_error(state, "no model: give a file or a folder");
+    if (args->sheet_path != NULL) args->is_stream = true;
+    if (args->is_stream && (args->paths.count > 0 || args->table_path != NULL))
+        argp_error(state, "--stream measures the machine: without models and --output");
+    if (args->paths.count == 0 && !args->is_stream) argp_error(state, "no model: give a file or a folder");
     args->batch_count = 1; /* 0: that of the file */
     if (args->batch != NULL)
         args->batch_count = cli_parse_sizes(state, "batch", args->batch, args->batches, MAX_BATCHES);
@@ -89,8 +97,11 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "--device '%s': expected letters, digits, '-', '_' and '.'", args->device);
 }
 
-const option_set cmd_measure_options = {
-    .rows = rows, .check = check, .doc = doc, .args_doc = "MODEL...", .arguments = offsetof(arguments, paths)};
+const option_set cmd_measure_options = {.rows = rows,
+                                        .check = check,
+                                        .doc = doc,
+                                        .args_doc = "MODEL...\n--stream",
+                                        .arguments = offsetof(arguments, paths)};
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
@@ -339,6 +350,35 @@ static ft_status write_report(run *r) {
     return output_end(&out, status, &error);
 }
 
+static ft_status write_data_sheet(const run *r, const ft_machine_speed *speed) {
+    ft_outfile out;
+    ft_error error;
+    if (ft_outfile_open(r->args->sheet_path, &out, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
+    ft_status status = ft_machine_speed_sheet(out.stream, r->args->device, speed, &error);
+    if (status == FT_OK) status = ft_outfile_commit(&out, &error);
+    ft_outfile_discard(&out);
+    return status == FT_OK ? FT_OK : cli_fail(status, "%s", error.message);
+}
+
+/* Each of the figures gets a part of the budget. */
+static ft_status run_stream(run *r) {
+    ft_machine_speed speed;
+    ft_error error;
+    ft_status status = probe(r);
+    if (status != FT_OK) return status;
+    status = ft_machine_speed_measure(r->args->measure.threads, r->args->seconds, &speed, &error);
+    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    if (r->args->sheet_path != NULL) status = write_data_sheet(r, &speed);
+    if (status != FT_OK || (r->args->sheet_path != NULL && r->args->is_quiet)) return status;
+    output_options options = output_options_default();
+    options.style.output = r->args->style.output;
+    output out;
+    status = output_open(&options, &out);
+    if (status != FT_OK) return status;
+    status = ft_report_machine_speed(out.stream, &options.style, &speed, &error);
+    return output_end(&out, status, &error);
+}
+
 static ft_status run_measure(run *r) {
     ft_status status = open_table(r);
     if (status == FT_OK) status = write_sheet(r);
@@ -367,7 +407,9 @@ int cmd_measure(int argc, char **argv) {
     options_parse(&cmd_measure_options, argc, argv, args);
     stop_install();
     int code = EXIT_NO_RUNTIME;
-    if (ft_runtime_find(args->library, path, &error) != FT_OK) {
+    if (args->is_stream) {
+        code = (int)run_stream(r);
+    } else if (ft_runtime_find(args->library, path, &error) != FT_OK) {
         cli_fail(error.status, "%s", error.message);
     } else {
         args->measure.runtime = path;

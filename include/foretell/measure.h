@@ -30,6 +30,32 @@ typedef struct ft_machine {
 /* Spins on all cores for `seconds` (0: 0.2) and reports how much processor time there was. */
 FT_API ft_status ft_machine_probe(double seconds, ft_machine *machine, ft_error *error);
 
+/* --- Speed of the machine ------------------------------------------------------------------------------------- */
+
+enum { FT_SPEED_POINTS = 15 };
+
+/* Bandwidth at a size of the data, which all threads share in parts of their own. */
+typedef struct ft_speed_point {
+    uint64_t bytes;
+    double read_bytes_per_s, write_bytes_per_s, copy_bytes_per_s; /* a copy counts what is read and what is written */
+} ft_speed_point;
+
+typedef struct ft_machine_speed {
+    uint32_t threads, count;
+    ft_speed_point points[FT_SPEED_POINTS];        /* by size, each twice the one before */
+    double peak_float32_flops, peak_float64_flops; /* multiply-adds in registers count two */
+    double l2_bytes, cache_bytes; /* of a core, and of the last level, as the system reports; NaN: not */
+    const char *instructions;     /* vectors that were used: "AVX-512"; static */
+} ft_machine_speed;
+
+/* Measures bandwidth by working-set size and peak rates with so many threads, in about `seconds`. */
+FT_API ft_status ft_machine_speed_measure(uint32_t threads, double seconds, ft_machine_speed *speed, ft_error *error);
+/* As table, JSON or CSV. */
+FT_API ft_status ft_report_machine_speed(FILE *stream, const ft_style *style, const ft_machine_speed *speed,
+                                         ft_error *error);
+/* The data sheet of this machine as a device (docs/devices.md): only what was measured or what the system reports. */
+FT_API ft_status ft_machine_speed_sheet(FILE *stream, const char *name, const ft_machine_speed *speed, ft_error *error);
+
 /* --- Models --------------------------------------------------------------------------------------------------- */
 
 enum { FT_RUNTIME_PATH_SIZE = 4096 };
