@@ -112,7 +112,8 @@ typedef struct run {
     char *table_folder; /* with a slash at its end */
     ft_measured_row *rows;
     uint32_t count, capacity, round_begin; /* rows of earlier rounds are before it */
-    uint32_t noisy, done;
+    uint32_t noisy;
+    bool is_fatal; /* the table cannot be written, or memory is exhausted */
     ft_shape_binding chosen[SHAPES_MAX];
 } run;
 
@@ -315,27 +316,34 @@ static void note_agreement(const run *r, uint32_t per_round) {
     free(differences);
 }
 
+/* One round over all models. */
+static ft_status run_round(run *r, bool is_first) {
+    output out = {.stream = stdout};
+    model_walk m = {.paths = r->args->paths,
+                    .out = &out,
+                    .is_quiet = r->args->is_quiet,
+                    .threads = 1,
+                    .visit = measure_graph,
+                    .user = r};
+    model_walk_run(&m);
+    r->is_fatal = m.fatal != FT_OK;
+    if (stop_requested()) return FT_OK;
+    if (is_first) model_walk_note_skipped(&m);
+    if (m.fatal == FT_OK && is_first) m.fatal = shapes_check_used(&r->args->shapes, &m);
+    return model_walk_status(&m);
+}
+
+/* Models that fail do not keep the others from being measured again. */
 static ft_status run_rounds(run *r) {
-    ft_status status = FT_OK;
-    uint32_t per_round = 0;
-    for (uint32_t round = 0; round < r->args->rounds && status == FT_OK && !stop_requested(); round++) {
-        output out = {.stream = stdout};
-        model_walk m = {.paths = r->args->paths,
-                        .out = &out,
-                        .is_quiet = r->args->is_quiet,
-                        .threads = 1,
-                        .visit = measure_graph,
-                        .user = r};
-        model_walk_run(&m);
-        if (stop_requested()) return FT_OK;
-        if (round == 0) model_walk_note_skipped(&m);
-        if (m.fatal == FT_OK) m.fatal = shapes_check_used(&r->args->shapes, &m);
-        status = model_walk_status(&m);
-        if (round == 0) per_round = r->count;
+    ft_status first = run_round(r, true);
+    uint32_t per_round = r->count;
+    for (uint32_t round = 1; round < r->args->rounds && !r->is_fatal && per_round > 0 && !stop_requested(); round++) {
+        ft_status status = run_round(r, false);
+        if (first == FT_OK) first = status;
     }
     if (r->args->rounds > 1 && per_round > 0 && r->count % per_round == 0 && !r->args->is_quiet)
         note_agreement(r, per_round);
-    return status;
+    return first;
 }
 
 static ft_status write_report(run *r) {
