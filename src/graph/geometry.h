@@ -44,6 +44,8 @@ ft_tensor matmul_operand(const ft_op *op, const ft_tensor *t, const char *attrib
 /* Input with weights packed several to an element (4-bit weights in bytes): elements that it stands for. Other inputs:
  * their elements. */
 uint64_t packed_elems(const ft_graph *graph, const ft_op *op, uint32_t input);
+/* Weights in so many bytes of an input whose blocks the operator states ("packed_blocks"); -1: it states none. */
+int64_t packed_blocks(const ft_op *op, uint32_t input, int64_t bytes);
 /* The matrix that a product with packed weights stands for: k x n, n the sum over all weights of the operator. False
  * when the operator has none, or sizes are not known. */
 bool packed_matrix(const ft_graph *graph, const ft_op *op, int64_t *k, int64_t *n);

@@ -138,7 +138,7 @@ static inline int64_t shape_elems(const int64_t *dims, int32_t rank) {
 }
 /* Whether operators mean what ONNX says: its own files, and formats whose readers write them so. */
 static inline bool graph_follows_onnx(const ft_graph *graph) {
-    return graph->format == FT_FORMAT_ONNX || graph->format == FT_FORMAT_HUGGINGFACE;
+    return graph->format == FT_FORMAT_ONNX || graph->format == FT_FORMAT_HUGGINGFACE || graph->format == FT_FORMAT_GGUF;
 }
 /* Inline variant of ft_graph_is_scaled. */
 static inline bool graph_is_scaled(const ft_graph *bound) {

@@ -2,7 +2,8 @@
  *
  * 2-, 4- and 8-bit weights are stored as bytes, in blocks along the inner dimension whose last block may be padded. The
  * attributes of their operator have the sizes of the matrix; where they do not, the bits of a weight do. Blocks of GGUF
- * hold scales as well: its reader states the number of weights of each input, "packed_elems" (-1: as many as elements).
+ * hold scales as well: its reader states the number of weights of each input, "packed_elems" (-1: as many as elements),
+ * or the weights and the bytes of a block of each, "packed_blocks" (0: elements), which holds for a part of it too.
  */
 #include <string.h>
 
@@ -52,6 +53,14 @@ bool packed_matrix(const ft_graph *graph, const ft_op *op, int64_t *k, int64_t *
     return is_size(*k) && is_size(*n);
 }
 
+int64_t packed_blocks(const ft_op *op, uint32_t input, int64_t bytes) {
+    uint32_t count;
+    const int64_t *blocks = op_attr_ints(op, "packed_blocks", &count);
+    if (count / 2 <= input || blocks[2 * input] <= 0 || blocks[2 * input + 1] <= 0) return -1;
+    int64_t elems;
+    return num_mul_i64(bytes / blocks[2 * input + 1], blocks[2 * input], &elems) ? elems : -1;
+}
+
 uint64_t packed_elems(const ft_graph *graph, const ft_op *op, uint32_t input) {
     const ft_tensor *t = known(graph, op, input);
     int64_t k, n;
@@ -60,6 +69,8 @@ uint64_t packed_elems(const ft_graph *graph, const ft_op *op, uint32_t input) {
     const int64_t *stated = op_attr_ints(op, "packed_elems", &count);
     if (input < count && stated[input] >= 0) return (uint64_t)stated[input];
     uint64_t elems = (uint64_t)shape_elems(t->dims, t->rank);
+    int64_t weights = t->dtype == FT_UINT8 ? packed_blocks(op, input, (int64_t)elems) : -1;
+    if (weights >= 0) return (uint64_t)weights;
     if (input >= 32 || (op->def->packed_inputs >> input & 1) == 0 || t->dtype != FT_UINT8) return elems;
     bool is_single = (op->def->packed_inputs & (op->def->packed_inputs - 1)) == 0;
     if (is_single && packed_matrix(graph, op, &k, &n)) return num_mul_sat((uint64_t)k, (uint64_t)n);

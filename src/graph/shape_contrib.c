@@ -237,12 +237,16 @@ ft_status shape_gather_quantized(infer *in) {
         return shape_fail(in, "the axis is out of range");
     int64_t dims[FT_MAX_RANK], bits = op_attr_int(in->op, "bits", 4);
     if (x->rank - 1 + indices->rank > FT_MAX_RANK) return shape_set(in, 0, x->dtype, x->dims, FT_MAX_RANK + 1);
-    ft_tensor data = *x; /* packed along the last dimension */
-    if (x->dtype == FT_UINT8 && (bits == 2 || bits == 4)) data.dims[data.rank - 1] *= 8 / bits;
+    ft_tensor data = *x;                                            /* packed along the last dimension */
+    int64_t width = packed_blocks(in->op, 0, x->dims[x->rank - 1]); /* of GGUF: there are no scales beside them */
+    if (width >= 0)
+        data.dims[data.rank - 1] = width;
+    else if (x->dtype == FT_UINT8 && (bits == 2 || bits == 4))
+        data.dims[data.rank - 1] *= 8 / bits;
     for (int32_t i = 0; i < axis; i++) dims[rank++] = data.dims[i];
     for (int32_t i = 0; i < indices->rank; i++) dims[rank++] = indices->dims[i];
     for (int32_t i = axis + 1; i < data.rank; i++) dims[rank++] = data.dims[i];
-    return shape_set(in, 0, scales != NULL ? scales->dtype : FT_FLOAT32, dims, rank);
+    return shape_set(in, 0, scales != NULL ? scales->dtype : width >= 0 ? FT_FLOAT16 : FT_FLOAT32, dims, rank);
 }
 
 /* CropAndResize(x [n, c, h, w], boxes [count, 4], images, size [2]). */

@@ -129,10 +129,10 @@ static double packed_bits(const weight_list *l, const weight_use *use, const cha
 /* Numbers that a tensor stands for. */
 static double elems_of(const weight_list *l, const weight_use *use, const ft_tensor *t) {
     const ft_op *op = &l->graph->ops[use->op];
-    uint32_t count;
     double elems = (double)tensor_elems(l->graph, t);
     if (t->dtype != FT_UINT8) return elems;
-    if (op_attr_ints(op, "packed_elems", &count) != NULL) return (double)packed_elems(l->graph, op, use->input);
+    bool is_stated = ft_op_attr(op, "packed_elems") != NULL || ft_op_attr(op, "packed_blocks") != NULL;
+    if (is_stated || op_attr_int(op, "K", 0) > 0) return (double)packed_elems(l->graph, op, use->input);
     int64_t bits = op_attr_int(op, "bits", op_attr_int(op, "expert_weight_bits", 4));
     return bits > 0 && bits < 8 ? elems * 8 / (double)bits : elems;
 }

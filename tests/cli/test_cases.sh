@@ -29,6 +29,7 @@ make_models() {
  "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "torch_dtype": "bfloat16",
  "max_position_embeddings": 131072}
 JSON
+    cp "$root/fuzz/corpus/gguf/llama.gguf" tiny.gguf
     head -c 700 custom_op.onnx >cut.onnx
     head -c 300 packed.onnx.gz >cut.onnx.gz
     printf 'no model at all\n' >readme.txt

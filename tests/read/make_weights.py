@@ -123,6 +123,65 @@ def experts():
     return file
 
 
+def latent():
+    """DeepSeek: latent attention with a rank of 32 and heads of 8 + 8, its expansion in two matrices; a dense layer,
+    then 4 experts, 2 used, and a shared one. Untied."""
+    file = llama_keys(Gguf(), 'deepseek2', kv=1)
+    for name, value in (('attention.kv_lora_rank', 32), ('attention.key_length', 40), ('attention.value_length', 32),
+                        ('attention.key_length_mla', 16), ('attention.value_length_mla', 8),
+                        ('rope.dimension_count', 8), ('expert_count', 4), ('expert_used_count', 2),
+                        ('expert_shared_count', 1), ('expert_feed_forward_length', 32),
+                        ('leading_dense_block_count', 1)):
+        file.key('deepseek2.' + name, value)
+    file.tensor('token_embd.weight', [40, 32], F16).tensor('output_norm.weight', [32], F32)
+    file.tensor('output.weight', [40, 32], Q8_0)
+    for i in range(2):
+        block = 'blk.%d.' % i
+        file.tensor(block + 'attn_norm.weight', [32], F32).tensor(block + 'ffn_norm.weight', [32], F32)
+        file.tensor(block + 'attn_q.weight', [64, 32], Q4_0).tensor(block + 'attn_kv_a_mqa.weight', [40, 32], Q8_0)
+        file.tensor(block + 'attn_kv_a_norm.weight', [32], F32).tensor(block + 'attn_output.weight', [32, 32], Q4_0)
+        file.tensor(block + 'attn_k_b.weight', [4, 32, 8], F16).tensor(block + 'attn_v_b.weight', [4, 8, 32], Q8_0)
+        names = ('ffn_gate', 'ffn_up', 'ffn_down')
+        if i == 0:
+            for name, dims in zip(names, ([64, 32], [64, 32], [32, 64])):
+                file.tensor(block + name + '.weight', dims, Q4_0)
+            continue
+        file.tensor(block + 'ffn_gate_inp.weight', [4, 32], F32)
+        for name in names:
+            file.tensor(block + name + '_exps.weight', [4, 32, 32], Q4_0)
+            file.tensor(block + name + '_shexp.weight', [32, 32], Q8_0)
+    return file
+
+
+def recurrent():
+    """Mamba of two layers: 64 channels with a state of 8, a time step of rank 2."""
+    file = llama_keys(Gguf(), 'mamba', inner=0, heads=0, kv=0)
+    for name, value in (('conv_kernel', 4), ('inner_size', 64), ('state_size', 8), ('time_step_rank', 2)):
+        file.key('mamba.ssm.' + name, value)
+    file.tensor('token_embd.weight', [40, 32], F16).tensor('output_norm.weight', [32], F32)
+    for i in range(2):
+        block = 'blk.%d.' % i
+        for name, dims, kind in (('attn_norm.weight', [32], F32), ('ssm_in.weight', [128, 32], Q8_0),
+                                 ('ssm_conv1d.weight', [64, 4], F32), ('ssm_conv1d.bias', [64], F32),
+                                 ('ssm_x.weight', [18, 64], Q8_0), ('ssm_dt.weight', [64, 2], F32),
+                                 ('ssm_dt.bias', [64], F32), ('ssm_a', [64, 8], F32), ('ssm_d', [64], F32),
+                                 ('ssm_out.weight', [32, 64], Q8_0)):
+            file.tensor(block + name, dims, kind)
+    return file
+
+
+def layers():
+    """A Llama whose layers differ: 2 and 4 heads of keys, 64 and 96 wide; the head is the table of words."""
+    file = llama_keys(Gguf(), inner=[64, 96], kv=[2, 4]).tensor('token_embd.weight', [40, 32], Q8_0)
+    llama_layer(llama_layer(file, 0, Q4_0), 1, Q8_0, inner=96, kv=32)
+    return file.tensor('output_norm.weight', [32], F32).tensor('rope_freqs.weight', [4], F32)
+
+
+def unknown():
+    """An architecture that is not known."""
+    return llama_keys(Gguf(), 'novel').tensor('token_embd.weight', [40, 32], Q4_0).tensor('x.weight', [32], F32)
+
+
 def types():
     """A matrix of 2 x 256 weights of every type."""
     file = Gguf().key('general.architecture', 'none').key('list', [1.5, 2.5]).key('nested', [[1], [2, 3]])
@@ -208,7 +267,8 @@ def main(folder):
     half = llama().bytes()
     files = {'llama.gguf': half, 'types.gguf': types().bytes(), 'version2.gguf': llama(version=2).bytes(), 'version1.gguf': llama(version=1).bytes(),
              'big-endian.gguf': llama(Q8_0, order='>').bytes(), 'f16.gguf': llama(F16).bytes()[:9000],
-             'experts.gguf': experts().bytes(), 'cut.gguf': half[:700],
+             'experts.gguf': experts().bytes(), 'latent.gguf': latent().bytes(), 'mamba.gguf': recurrent().bytes(),
+             'unknown.gguf': unknown().bytes(), 'layers.gguf': layers().bytes(), 'cut.gguf': half[:700],
              'split-00001-of-00002.gguf': first.bytes(), 'split-00002-of-00002.gguf': second.bytes(),
              'model.safetensors': safetensors(hf_llama()), 'quantised.safetensors': safetensors(quantised()),
              'empty.safetensors': safetensors({}), 'shards': shards()}

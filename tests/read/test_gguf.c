@@ -50,10 +50,12 @@ static void expect_meta(const ft_graph *graph, const char *key, const char *valu
 
 static void counts(const ft_graph *graph, uint64_t *params, uint64_t *stored) {
     ft_graph *bound = NULL;
+    static const ft_shape_binding shapes[] = {{"sequence", 1, {1}}, {"past", 1, {0}}};
+    ft_binding binding = {.shapes = shapes, .shape_count = 2};
     ft_cost_options options = ft_cost_options_default();
     ft_cost cost = {0};
     ft_error error = {0};
-    if (ft_graph_bind(graph, NULL, &bound, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_graph_bind(graph, &binding, &bound, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
     *params = cost.total.params;
     *stored = cost.stored_bytes;

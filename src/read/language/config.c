@@ -76,7 +76,7 @@ static const char *model_type(config *c) {
     return type != NULL ? type : "";
 }
 
-static ft_status read_model(config *c) {
+ft_status config_read_model(config *c) {
     const char *type = model_type(c);
     char *copy = arena_string(c->memory, type, strlen(type));
     if (copy == NULL) return FT_NOMEM(c->error);
@@ -126,7 +126,7 @@ static ft_status read_file(const uint8_t *bytes, size_t size, const read_origin 
                 .error = error,
                 .path = origin->is_on_disk ? path : NULL};
     c.text = find_text(&c);
-    ft_status status = c.status == FT_OK ? read_model(&c) : c.status;
+    ft_status status = c.status == FT_OK ? config_read_model(&c) : c.status;
     json_decref(root);
     return status == FT_OK ? language_graph_make(&model, FT_FORMAT_HUGGINGFACE, graph, error) : status;
 }

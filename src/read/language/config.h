@@ -64,6 +64,9 @@ bool config_list_is(const json_t *list, size_t index, const char *word);
 const json_t *config_enter(config *c, const char *key);
 void config_fail(config *c, ft_status status, const char *key, const char *what);
 
+/* The model of the fields of `c->text`: type, sizes, layers, formats of weights; checked. (config.c) */
+ft_status config_read_model(config *c);
+
 /* A line for the user, which is copied. */
 void config_note(config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -172,11 +172,17 @@ static ft_status make_graph(gguf_model *m, const read_origin *origin, ft_graph *
     const char *name = gguf_meta_text(&m->meta, "general.name", weights_base_name(origin->path));
     const char *type = gguf_meta_text(&m->meta, "general.architecture", "");
     if (m->weights.count == 0) return ft_fail(m->error, FT_ERR_DAMAGED, "the file has no weights");
-    FT_TRY(graph_new(FT_FORMAT_GGUF, FT_NCHW, name, graph, m->error));
-    FT_TRY(weight_list_graph(&m->weights, *graph, "weights only: operators are not known", m->error));
+    const char *why = "";
+    FT_TRY(gguf_model_graph(&m->meta, name, &m->weights, graph, &why, m->error));
+    bool is_model = *graph != NULL;
+    if (!is_model) {
+        FT_TRY(graph_new(FT_FORMAT_GGUF, FT_NCHW, name, graph, m->error));
+        FT_TRY(weight_list_graph(&m->weights, *graph, why, m->error));
+        FT_TRY(graph_set_meta(*graph, "note", why, m->error));
+    }
     if (type[0] != '\0') FT_TRY(graph_set_meta(*graph, "architecture", type, m->error));
     FT_TRY(weight_list_describe(&m->weights, *graph, m->error));
-    return graph_finish(*graph, m->error);
+    return is_model ? FT_OK : graph_finish(*graph, m->error);
 }
 
 static ft_status read_gguf(const uint8_t *bytes, size_t size, const read_origin *origin, ft_graph **graph,

@@ -1,8 +1,9 @@
 /* gguf.h - files of the GGUF reader: gguf.c (the header, shards), gguf_meta.c (key-value metadata), gguf_model.c (from
- * metadata to a model). */
+ * metadata to a model), gguf_names.c (its weights by the names of the graph). */
 #ifndef READ_LANGUAGE_GGUF_H
 #define READ_LANGUAGE_GGUF_H
 
+#include "read/language/language_model.h"
 #include "read/language/weights.h"
 
 /* Bytes of a file, read one after the other. */
@@ -47,5 +48,23 @@ ft_status gguf_meta_read(gguf_bytes *in, uint64_t count, arena *memory, gguf_met
 const gguf_value *gguf_meta_find(const gguf_meta *meta, const char *prefix, const char *key);
 int64_t gguf_meta_int(const gguf_meta *meta, const char *prefix, const char *key, int64_t fallback);
 const char *gguf_meta_text(const gguf_meta *meta, const char *key, const char *fallback);
+
+/* The weights of the file for a graph, and which of them it has taken. */
+typedef struct gguf_stored {
+    language_stored base;
+    const weight_list *weights;
+    bool *is_used;
+} gguf_stored;
+
+ft_status gguf_stored_init(gguf_stored *g, const weight_list *weights, ft_error *error);
+/* Whether the graph has each weight of the file once, but for tables of positions, and no other. *left: what is wrong.
+ */
+bool gguf_stored_is_whole(const gguf_stored *g, const char **left);
+
+/* The graph of the model that the metadata describes, with exactly the weights of the file. Where it is none, because
+ * the architecture is not known or has other weights, *graph is NULL and *why says so, in memory of the list. Damaged
+ * metadata of a known architecture is a failure that names the key. */
+ft_status gguf_model_graph(const gguf_meta *meta, const char *name, const weight_list *weights, ft_graph **graph,
+                           const char **why, ft_error *error);
 
 #endif

@@ -37,6 +37,37 @@ static uint32_t add_tensor(language_builder *b, const ft_tensor *t) {
     return failed(b) ? FT_NONE : index;
 }
 
+static bool find_stored(language_builder *b, const char *path, const char *part, language_block *block) {
+    language_stored *stored = b->model->stored;
+    return stored != NULL && stored->find(stored, b->layer, path, part, block);
+}
+
+bool language_is_packed(language_builder *b, const char *path, const char *part, language_block *block) {
+    return find_stored(b, path, part, block) && block->block_elems > 1;
+}
+
+/* Type and bytes of a tensor as the file has it; blocks go along the last dimension. */
+static void set_stored(language_builder *b, const char *path, const char *part, ft_tensor *t) {
+    language_stored *stored = b->model->stored;
+    language_block block;
+    if (stored == NULL) return;
+    uint64_t elems = 1;
+    for (int32_t i = 0; i < t->rank; i++) elems = num_mul_sat(elems, (uint64_t)t->dims[i]);
+    if (!find_stored(b, path, part, &block) || t->rank < 1 || t->dims[t->rank - 1] % block.block_elems != 0 ||
+        num_mul_sat(elems / (uint64_t)block.block_elems, (uint64_t)block.block_bytes) != block.bytes) {
+        stored->missing++; /* or another size: not what the fields say */
+        return;
+    }
+    stored->elems = num_add_sat(stored->elems, elems);
+    t->stored_bytes = block.bytes;
+    if (block.block_elems == 1) {
+        t->dtype = block.dtype;
+        return;
+    }
+    t->dtype = FT_UINT8;
+    t->dims[t->rank - 1] = t->dims[t->rank - 1] / block.block_elems * block.block_bytes;
+}
+
 uint32_t language_weight(language_builder *b, const char *path, const char *part, ft_dtype dtype,
                          const int64_t dims[3]) {
     char name[LANGUAGE_NAME_SIZE];
@@ -46,6 +77,7 @@ uint32_t language_weight(language_builder *b, const char *path, const char *part
         t.dims[t.rank] = dims[t.rank];
         t.rank++;
     }
+    set_stored(b, path, part, &t);
     return add_tensor(b, &t);
 }
 
@@ -54,6 +86,7 @@ uint32_t language_kernel(language_builder *b, const char *path, const int64_t *d
     weight_name(b, path, "weight", name);
     ft_tensor t = {.name = name, .dtype = b->model->dtype, .role = FT_CONSTANT, .rank = rank};
     memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
+    set_stored(b, path, "weight", &t);
     return add_tensor(b, &t);
 }
 
@@ -203,10 +236,22 @@ static uint32_t float_product(language_builder *b, const language_linear *l, con
                        inputs, 3);
 }
 
+/* A product with a matrix of blocks that hold their scales. */
+static uint32_t block_product(language_builder *b, const char *path, uint32_t x, uint32_t matrix, int64_t in,
+                              int64_t out) {
+    language_int(b, "K", in);
+    language_int(b, "N", out);
+    return language_binary(b, "MatMulNBits", path, x, matrix);
+}
+
 uint32_t language_product(language_builder *b, const language_linear *l, uint32_t x) {
     const language_format *f = &b->model->formats[l->module];
+    language_block block;
     uint32_t y;
-    if (f->bits == 0) {
+    if (language_is_packed(b, l->path, "weight", &block)) {
+        uint32_t w = language_weight(b, l->path, "weight", b->model->dtype, (const int64_t[3]){l->out, l->in});
+        y = block_product(b, l->path, x, w, l->in, l->out);
+    } else if (f->bits == 0) {
         uint32_t w = language_weight(b, l->path, "weight", b->model->dtype, (const int64_t[3]){l->in, l->out});
         y = language_binary(b, "MatMul", l->path, x, w);
     } else {
@@ -216,6 +261,10 @@ uint32_t language_product(language_builder *b, const language_linear *l, uint32_
 }
 
 uint32_t language_tied_product(language_builder *b, const char *path, uint32_t x, uint32_t table) {
+    const language_model *m = b->model;
+    language_block block;
+    if (language_is_packed(b, "embed_tokens", "weight", &block))
+        return block_product(b, path, x, table, m->embedding > 0 ? m->embedding : m->hidden, m->vocabulary);
     language_int(b, "transB", 1);
     return language_binary(b, "FusedMatMul", path, x, table);
 }

@@ -43,6 +43,8 @@ uint32_t language_weight(language_builder *b, const char *path, const char *part
                          const int64_t dims[3]);
 uint32_t language_kernel(language_builder *b, const char *path, const int64_t *dims, int32_t rank);
 uint32_t language_vector(language_builder *b, const char *path, const char *part, int64_t size);
+/* Whether the file has the weight "PATH.PART" of this layer in blocks that pack many numbers. */
+bool language_is_packed(language_builder *b, const char *path, const char *part, language_block *block);
 /* An input or a computed tensor whose name is PATH. */
 uint32_t language_input(language_builder *b, const char *path, ft_dtype dtype, const int64_t *dims, int32_t rank);
 uint32_t language_ints(language_builder *b, const char *path, const int64_t *values, int64_t count);

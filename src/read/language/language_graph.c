@@ -102,10 +102,13 @@ static uint32_t look_up(language_builder *b, uint32_t words, int64_t width) {
     static const char path[] = "embed_tokens";
     const language_model *m = b->model;
     const language_format *f = &m->formats[MODULE_EMBEDDING];
+    language_block block;
     if (f->bits == 0) {
         if (b->table == FT_NONE)
             b->table = language_weight(b, path, "weight", m->dtype, (const int64_t[3]){m->vocabulary, width});
-        return language_binary(b, "Gather", path, b->table, words);
+        if (!language_is_packed(b, path, "weight", &block)) return language_binary(b, "Gather", path, b->table, words);
+        language_ints_attr(b, "packed_blocks", (const int64_t[]){block.block_elems, block.block_bytes}, 2);
+        return language_binary(b, "GatherBlockQuantized", path, b->table, words);
     }
     b->table = language_weight(b, path, "qweight", FT_UINT8,
                                (const int64_t[3]){m->vocabulary, language_packed_bytes(f, width)});

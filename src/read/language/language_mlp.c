@@ -1,5 +1,9 @@
 /* language_mlp.c - dense MLPs and mixtures of experts of a language model. */
+#include <string.h>
+
 #include "read/language/language_build.h"
+
+enum { EXPERT_INPUTS = 11 }; /* of the operator of experts, with scales */
 
 typedef struct dense {
     const char *gate, *up, *down, *fused, *act; /* paths */
@@ -57,16 +61,33 @@ static void expert_matrix(language_builder *b, const char *part, int64_t experts
                                 (const int64_t[3]){experts, rows, language_groups(f, in)});
 }
 
+static const char *const expert_weights[3] = {"gate_proj.weight", "down_proj.weight", "up_proj.weight"};
+
+/* Blocks of the inputs of the operator, where the file has its matrices in blocks; their number. */
+static uint32_t expert_blocks(language_builder *b, int64_t blocks[2 * EXPERT_INPUTS]) {
+    enum { QMOE_STEP = 3 };
+    uint32_t found = 0;
+    memset(blocks, 0, 2 * EXPERT_INPUTS * sizeof *blocks);
+    for (uint32_t i = 0; i < 3; i++) {
+        language_block block;
+        if (!language_is_packed(b, "moe/experts", expert_weights[i], &block)) continue;
+        blocks[2 * (2 + i * QMOE_STEP)] = block.block_elems;
+        blocks[2 * (2 + i * QMOE_STEP) + 1] = block.block_bytes;
+        found++;
+    }
+    return found;
+}
+
 /* MoE: input, router; matrices and biases of the first, the second and, where they are gated, the third layer. QMoE has
  * scales between matrix and bias. */
 static uint32_t experts_op(language_builder *b, const language_layer *layer, uint32_t x, uint32_t router) {
-    static const char *const names[3] = {"gate_proj.weight", "down_proj.weight", "up_proj.weight"};
     static const char *const biases[3] = {"gate_proj.bias", "down_proj.bias", "up_proj.bias"};
-    enum { INPUTS = 11 };
     const language_model *m = b->model;
     const language_format *f = &m->formats[MODULE_EXPERTS];
-    uint32_t inputs[INPUTS], step = f->bits > 0 ? 3 : 2, layers = m->is_gated ? 3 : 2;
-    for (uint32_t i = 0; i < INPUTS; i++) inputs[i] = FT_NONE;
+    int64_t blocks[2 * EXPERT_INPUTS];
+    bool has_blocks = expert_blocks(b, blocks) > 0;
+    uint32_t inputs[EXPERT_INPUTS], step = f->bits > 0 || has_blocks ? 3 : 2, layers = m->is_gated ? 3 : 2;
+    for (uint32_t i = 0; i < EXPERT_INPUTS; i++) inputs[i] = FT_NONE;
     inputs[0] = x;
     inputs[1] = router;
     for (uint32_t i = 0; i < layers; i++) {
@@ -74,14 +95,15 @@ static uint32_t experts_op(language_builder *b, const language_layer *layer, uin
         int64_t width = layer->expert_hidden > 0 ? layer->expert_hidden : m->hidden;
         int64_t in = is_down ? layer->expert_inner : width, out = is_down ? width : layer->expert_inner;
         uint32_t *at = &inputs[2 + i * step];
-        expert_matrix(b, names[i], layer->experts, in, out, at);
+        expert_matrix(b, expert_weights[i], layer->experts, in, out, at);
         if (m->has_expert_bias)
             at[step - 1] =
                 language_weight(b, "moe/experts", biases[i], m->dtype, (const int64_t[3]){layer->experts, out});
     }
     language_int(b, "k", layer->active_experts);
     if (f->bits > 0) language_int(b, "expert_weight_bits", f->bits);
-    return language_op(b, f->bits > 0 ? "QMoE" : "MoE", "moe", inputs, 2 + layers * step);
+    if (has_blocks) language_ints_attr(b, "packed_blocks", blocks, 2 * EXPERT_INPUTS);
+    return language_op(b, step == 3 ? "QMoE" : "MoE", "moe", inputs, 2 + layers * step);
 }
 
 static uint32_t shared_experts(language_builder *b, const language_layer *layer, uint32_t x) {

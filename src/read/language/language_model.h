@@ -172,6 +172,22 @@ typedef struct language_format {
     ft_dtype scale_dtype;
 } language_format;
 
+/* How the file stores a tensor: `block_bytes` bytes hold `block_elems` numbers. */
+typedef struct language_block {
+    ft_dtype dtype; /* of blocks of one number; else FT_DTYPE_UNKNOWN */
+    int32_t block_elems, block_bytes;
+    uint64_t bytes; /* of the tensor */
+} language_block;
+
+/* The weights of a file that has them, by the names of the graph ("attn/q_proj", "weight"). */
+typedef struct language_stored {
+    bool (*find)(struct language_stored *stored, uint32_t layer, const char *path, const char *part,
+                 language_block *block);
+    void *owner;
+    uint64_t elems;   /* of the tensors of the graph that the file has */
+    uint32_t missing; /* tensors of the graph that it does not have */
+} language_stored;
+
 /* --- The model --------------------------------------------------------------------------------------------------- */
 
 typedef struct language_model {
@@ -222,6 +238,7 @@ typedef struct language_model {
     ft_dtype kv_dtype; /* that the file asks for; FT_DTYPE_UNKNOWN: none. The graph keeps caches in `dtype` */
     language_format formats[MODULE_COUNT];
     const char *quantisation; /* name of the method, for people; NULL: none */
+    language_stored *stored;  /* types of the weights, where the file has them; NULL: `dtype` and `formats` */
 } language_model;
 
 /* Sizes that are missing, too large or do not divide: a message with the field. */
