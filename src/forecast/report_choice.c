@@ -73,9 +73,20 @@ static const field choice_fields[] = {
     {NULL, FIELD_TEXT, 0},
 };
 
-/* The power limit is what a device takes at most: an upper bound, so it is assumed. */
-static void fill_energy(const ft_request *request, candidate *c) {
-    c->power_w = request_sheet_number(request, "power_w") * request_device_count(request);
+/* The predicted power, for as many steps as the run has. Without it the power limit: what a device takes at most, an
+ * upper bound, so it is assumed. */
+static void fill_energy(const ft_result *result, candidate *c) {
+    const ft_metric_result *power = ft_result_metric(result, "power_w"), *energy = ft_result_metric(result, "energy_j");
+    if (power != NULL && energy != NULL) {
+        double steps = c->row.run_s * 1e6 / c->row.time_us;
+        c->power_w = power->value;
+        c->energy_j = energy->value * steps;
+        c->energy_lo_j = energy->lo * steps;
+        c->energy_hi_j = energy->hi * steps;
+        c->energy_provenance = isnan(c->energy_j) ? NULL : ft_provenance_name(energy->provenance);
+        return;
+    }
+    c->power_w = request_sheet_number(&result->request, "power_w") * request_device_count(&result->request);
     c->energy_j = c->power_w * c->row.run_s;
     c->energy_lo_j = c->power_w * c->row.run_lo_s;
     c->energy_hi_j = c->power_w * c->row.run_hi_s;
@@ -101,7 +112,7 @@ static void fill_candidate(const ft_model_results *entry, uint32_t index, ft_goa
     c->free_bytes = request_sheet_number(&result->request, "memory_bytes");
     ft_fit fit = ft_result_fit(result, c->free_bytes);
     c->fits = ft_fit_name(fit);
-    fill_energy(&result->request, c);
+    fill_energy(result, c);
     c->reason = reason_of(c, fit, goal);
     c->value = goal == FT_GOAL_TIME ? c->row.run_s : goal == FT_GOAL_COST ? c->row.run_cost : c->energy_j;
     if (c->reason != NULL) c->value = NAN;
@@ -157,7 +168,7 @@ static void put_cells(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[3].text, sizeof cells[3].text, "%s", words[0] != '\0' ? words : "-");
     if (!isnan(c->row.run_cost)) unit_number(c->row.run_cost, words);
     snprintf(cells[4].text, sizeof cells[4].text, "%s", isnan(c->row.run_cost) ? "-" : words);
-    if (!isnan(c->energy_j)) unit_number(c->energy_j / 3.6e6, words);
+    if (!isnan(c->energy_j)) snprintf(words, sizeof words, "%.3g", c->energy_j / 3.6e6);
     snprintf(cells[5].text, sizeof cells[5].text, "%s", isnan(c->energy_j) ? "-" : words);
     metric_words("peak_bytes", c->row.peak_bytes, words);
     snprintf(cells[6].text, sizeof cells[6].text, "%s", words[0] != '\0' ? words : "-");
