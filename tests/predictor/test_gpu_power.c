@@ -65,12 +65,12 @@ static double ask(const ft_predictor *predictor, const char *device, int width, 
 static void large_products_take_more_power(void **state) {
     (void)state;
     ft_predictor *p = trained();
-    double small = ask(p, "h200", 16, FT_OK), large = ask(p, "h200", 4096, FT_OK);
-    assert_true(small < large);
-    assert_true(large > 300 && large <= 1.05 * 700);
+    double small = ask(p, "h200", 16, FT_OK), large = ask(p, "h200", 16384, FT_OK);
+    assert_true(large > 1.5 * small && large <= 1.05 * 700); /* small: the GPU waits for its host nearly all the time */
+    assert_true(small > 0.1 * 700);
     /* Another device: the same share of its own limit. */
-    double other = ask(p, "a100", 4096, FT_OK);
-    assert_true(other > 0.3 * 400 && other <= 1.05 * 400);
+    double other = ask(p, "a100", 16384, FT_OK);
+    assert_true(other > 0.15 * 400 && other <= 1.05 * 400);
     ask(p, "cortex-a76", 16, FT_ERR_UNSUPPORTED);
     ft_predictor_free(p);
 }

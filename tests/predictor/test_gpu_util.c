@@ -94,12 +94,14 @@ static void utilisation_is_learned(void **state) {
     assert_true(fabs(busy.value - busy_of(512, 256)) < 0.06);
     assert_true(active.value < busy.value);
     assert_true(busy.lo < busy.value && busy.value < busy.hi);
-    /* Batches that are ready: the GPU waits less, and the interval is wider. */
+    /* Batches that are ready were not measured; the GPU waits for its host. */
     ft_request ready = known;
-    ready.setting = "loader=none";
+    ready.setting = "loader=none;launch_us=1";
     ft_metric_result other = metric_of(p, &ready, "gpu_util_ratio");
-    assert_true(other.value > busy.value);
     assert_true(other.hi / other.lo > 1 && other.provenance == FT_EXTRAPOLATED);
+    ready.setting = "loader=none;launch_us=1000";
+    ft_metric_result waiting = metric_of(p, &ready, "gpu_util_ratio");
+    assert_true(waiting.value < 0.5 * other.value);
     ft_predictor_free(p);
 }
 

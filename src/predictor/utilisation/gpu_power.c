@@ -46,7 +46,7 @@ static ft_status new_model(power_model **out, ft_error *error) {
 /* --- Features ------------------------------------------------------------------------------------------------ */
 
 /* Microseconds of a launch on the GPU and on the host, where nothing else is known. */
-static const double LAUNCH_US = 2, HOST_US = 8;
+static const double LAUNCH_US = 2;
 
 /* Whether a word is in the setting of a kernel: libraries that run it, scales by blocks. */
 static double has_word(const char *setting, const char *word) {
@@ -96,7 +96,7 @@ static void features_of(const util_step *step, const util_device *device, const 
                                      has_word(setting, "deepgemm"),
                                      device->power_w / device->units};
     for (int i = 0; i < FEATURES; i++) row[i] = (float)values[i];
-    *busy = all.launches > 1 ? fmin(1, total / (HOST_US * 1e-6 * all.launches)) : 1;
+    *busy = all.launches > 1 ? 1 / util_step_stretch(step, 1e6 * total, 1e6 * total) : 1;
 }
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ const family family_gpu_power = {
     .capabilities = FAMILY_ANY_DEVICE | FAMILY_ANY_MODE | FAMILY_TYPES_AS_SIZES,
     .settings = settings,
     .setting_count = SETTINGS,
-    .setting_keys = "optimizer amp",
+    .setting_keys = "optimizer amp compile graphs host launch_us",
     .fit = fit,
     .save = save,
     .load = load,

@@ -336,6 +336,20 @@ static const char *reason_of(const view_answers *found, const util_answer *answe
     return NULL;
 }
 
+/* How much longer the step takes by the launches of its host. Those of the trainings that were measured are known,
+ * and of trainings that the request says are like them ("loader=inline"). */
+static double stretch_of(const view_answers *found, bool is_like) {
+    const util_anchor *anchor = &found->answers.anchor;
+    bool is_same_host = is_like || (found->step.has_loader && !found->step.is_loader_open);
+    if (is_same_host && !found->step.is_host_given) return 1;
+    double rest_us = fmax(anchor->step_us - fmax(anchor->kernels_us, anchor->launch_us), 0);
+    return util_step_stretch(&found->step, anchor->step_us - rest_us, anchor->step_us);
+}
+
+static bool is_like_measured(const view_answers *found, const util_answer *a, ft_dtype dtype) {
+    return found->step.has_loader && a->distance <= FAR && ft_dtype_bits(dtype) > 16;
+}
+
 static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     static const double OTHER_DEVICE = 0.05, OTHER_STEP = 0.1;
     const util_model *m = model;
@@ -343,11 +357,12 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     assert(in->target->output < m->output_count);
     FT_TRY(find_answers(m, in, &found, error));
     const util_answer *a = &found->answers.items[m->outputs[in->target->output]];
-    bool is_new_device = in->target->index == FT_NONE, is_narrow = ft_dtype_bits(in->view->request.dtype) <= 16;
-    bool is_like = found->step.has_loader && a->distance <= FAR && !is_narrow;
+    bool is_new_device = in->target->index == FT_NONE;
+    bool is_like = is_like_measured(found, a, in->view->request.dtype);
+    double value = a->value / stretch_of(found, is_like);
     double width = a->width + (is_new_device ? OTHER_DEVICE : 0) + (is_like ? 0 : OTHER_STEP);
-    *out = (model_output){.value = a->value,
-                          .spread = log1p(width / a->value),
+    *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE),
+                          .spread = log1p(width / fmax(value, MIN_PREDICTED_VALUE)),
                           .provenance = is_like && !is_new_device ? FT_LEARNED : FT_EXTRAPOLATED,
                           .coverage_ratio = 1,
                           .reason = reason_of(found, a)};
@@ -364,12 +379,13 @@ static ft_status derive(const void *model, const predict_input *in, derived_metr
     double peaks[UTIL_OUTPUTS + 1];
     FT_TRY(find_answers(m, in, &found, error));
     const util_totals *t = &found->totals;
-    double dram = fmin(1e6 * t->bytes / t->bandwidth / fmax(found->answers.anchor.step_us, 1e-9), 1);
+    double stretch = stretch_of(found, is_like_measured(found, &found->answers.items[0], in->view->request.dtype));
+    double dram = fmin(1e6 * t->bytes / t->bandwidth / fmax(stretch * found->answers.anchor.step_us, 1e-9), 1);
     util_anchor_peaks(t, m->constants, peaks);
     *count = 0;
     items[(*count)++] = (derived_metric){"dram_util_ratio", fmax(dram, MIN_PREDICTED_VALUE)};
     for (int i = 0; i <= UTIL_OUTPUTS; i++) {
-        double mean = i < UTIL_OUTPUTS ? found->answers.items[i].value : dram;
+        double mean = i < UTIL_OUTPUTS ? found->answers.items[i].value / stretch : dram;
         items[(*count)++] = (derived_metric){peak_names[i], fmax(fmax(peaks[i], mean), MIN_PREDICTED_VALUE)};
     }
     return FT_OK;
@@ -383,7 +399,7 @@ const family family_gpu_util = {
         FAMILY_MULTI_METRIC | FAMILY_ANY_DEVICE | FAMILY_ANY_MODE | FAMILY_TYPES_AS_SIZES | FAMILY_OWN_INTERVALS,
     .settings = settings,
     .setting_count = SETTINGS,
-    .setting_keys = "loader optimizer amp",
+    .setting_keys = "loader optimizer amp compile graphs host launch_us",
     .fit = fit,
     .save = save,
     .load = load,

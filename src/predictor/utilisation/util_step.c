@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "graph/graph.h"
 #include "graph/opdef.h"
+#include "predictor/core/host.h"
 #include "predictor/torch/torch_kernel.h"
 #include "predictor/torch/torch_setting.h"
 
@@ -205,6 +206,23 @@ static double bits_of(ft_dtype dtype) {
     return bits == 4 || bits == 8 || bits == 16 ? bits : 32;
 }
 
+/* The same launches as those of the time of the step (core/host.h), so that a GPU that waits is not called busy. */
+static ft_status find_host(util_step *step, const model_view *s, const torch_setting *setting, uint32_t kernels,
+                           ft_error *error) {
+    host_request request;
+    host_launches launches;
+    FT_TRY(host_request_parse(s->request.setting, &request, error));
+    host_runtime runtime = setting->is_compiled == TORCH_YES ? HOST_COMPILED : HOST_EAGER;
+    FT_TRY(host_launches_of(&request, runtime, s->request.mode, setting->is_mixed == TORCH_YES, &launches, error));
+    step->host_us = host_total_us(&launches, kernels);
+    step->is_host_given = request.is_given;
+    return FT_OK;
+}
+
+double util_step_stretch(const util_step *step, double kernels_us, double step_us) {
+    return fmax(1, (step_us + fmax(step->host_us - kernels_us, 0)) / fmax(step_us, 1e-9));
+}
+
 ft_status util_step_make(model_view *s, const ft_rules *rules, util_step *step, ft_error *error) {
     const ft_cost *cost;
     torch_kernel *kernels;
@@ -222,6 +240,7 @@ ft_status util_step_make(model_view *s, const ft_rules *rules, util_step *step, 
     step->kernels = ARENA_ARRAY(&s->memory, util_kernel, room);
     if (step->kernels == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) add_kernel(&l, &kernels[i]);
+    FT_TRY(find_host(step, s, &setting, count, error));
     if (l.is_training) add_dropouts(&l);
     if (l.is_training) add_end(&l, cost);
     count_inputs(&l);

@@ -40,6 +40,8 @@ typedef struct util_step {
     util_kernel *kernels;
     uint32_t count;
     double launches;     /* of the host, without the optimiser's */
+    double host_us;      /* start and launches of the host that the request names, or a typical one */
+    bool is_host_given;  /* the request names one */
     double tensors;      /* parameters that the optimiser updates */
     double samples;      /* the batch */
     double input_elems;  /* elements of the inputs, of the whole batch */
@@ -50,6 +52,9 @@ typedef struct util_step {
 /* Lists the kernels of a view by the rules of eager PyTorch; from its arena. The setting may have "loader=inline|none"
  * and "optimizer=NAME". */
 ft_status util_step_make(model_view *s, const ft_rules *rules, util_step *step, ft_error *error);
+
+/* How much longer a step takes on that host than one whose kernels take `kernels_us`: at least 1. */
+double util_step_stretch(const util_step *step, double kernels_us, double step_us);
 
 /* Rates of a GPU. */
 typedef struct util_device {
