@@ -27,9 +27,26 @@ awk 'BEGIN {
         }
 }' >kernels.csv && "$foretell" import kernels kernels.csv -o kernels --quiet || exit 1
 
+# Made-up power of products, and utilisation of trainings.
+awk 'BEGIN {
+    print "device,dtype,op,inputs,time_us,power_w"
+    for (i = 1; i <= 40; i++)
+        printf "h200,bfloat16,MatMul,%dx%d;%dx%d:weight,%d,%d\n", 64 * i, 64 * i, 64 * i, 64 * i, 10 + i * i, 150 + 13 * i
+}' >power.csv && "$foretell" import kernels power.csv -o power --quiet || exit 1
+awk 'BEGIN {
+    print "Filename,Activations-Params,Batch Size,Avg GPUTL,Avg SMACT,Avg SMOCC"
+    for (i = 1; i <= 60; i++) {
+        width = 64 * i; batch = 8 + 16 * (i % 8); busy = 100 * width * batch / (width * batch + 100000)
+        printf "input:%d_arch:one_batch:%d.out,\"[(\047linear\047, %d, %d), (\047ReLU\047, %d, 0)]\",%d,%g,%g,%g\n",
+            width, batch, width, (width + 1) * width, width, batch, busy, 0.8 * busy / 100, 0.3 * busy / 100
+    }
+}' >trainings.csv && "$foretell" import mlp trainings.csv -o trainings --quiet || exit 1
+
 data_of() { # family
     case $1 in
     gpu-kernels) echo kernels ;;
+    gpu-power) echo power ;;
+    gpu-util) echo trainings ;;
     *-sequence | leaf-gbt | nest-gbt | task-median) echo programs ;;
     *) echo data ;;
     esac
@@ -43,11 +60,13 @@ exits_with() { # code, command...
     [ "$status" = "$expected" ] || { echo "exit code $status instead of $expected"; return 1; }
 }
 
-# What makes a family that takes long quick; nothing for the others.
+# What makes a family that takes long quick, and the metric of families that do not predict time; nothing for the others.
 quick() { # family
     case $1 in
     kernel-sum*) echo --config steps=200 --config members=1 --config hidden=8 ;;
     gpu-kernels) echo --config rounds=20 --config device_rounds=20 ;;
+    gpu-power) echo --metric power_w --config rounds=20 ;;
+    gpu-util) echo --metric gpu_util_ratio --config rounds=20 ;;
     torch-sum) echo --config steps=100 --config members=1 --config hidden=8 ;;
     digraph | perfsage | seernet*) echo --config steps=40 --config check=10 --config batch=8 --config hidden=8 ;;
     *-sequence) echo --config steps=40 --config check=10 --config batch=8 --config hidden=8 ;;
