@@ -139,7 +139,8 @@ static char *shape_text(const ft_graph *graph, const ft_graph *bound) {
             snprintf(item, sizeof item, "%s=%lld", symbol, (long long)fixed->dims[d]);
             size_t length = strlen(text);
             if (strstr(text, item) != NULL || length + strlen(item) + 2 > sizeof text) continue;
-            snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? ";" : "", item);
+            if (length > 0) text[length++] = ';';
+            memcpy(text + length, item, strlen(item) + 1);
         }
     }
     return strdup(text);

@@ -64,7 +64,7 @@ static ft_predictor *trained(const char *run, uint32_t threads) {
 }
 
 static ft_status ask(const ft_predictor *predictor, const ft_request *request, ft_result *result, ft_error *error) {
-    ft_graph *graph, *bound;
+    ft_graph *graph, *bound = NULL;
     if (mlp_graph("[('linear', 512, 262656), ('ReLU', 512, 0), ('linear', 512, 262656)]", &graph, error) != FT_OK ||
         ft_graph_bind(graph, &(ft_binding){.batch = 256}, &bound, error) != FT_OK)
         fail_msg("%s", error->message);
