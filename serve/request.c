@@ -41,7 +41,8 @@ void request_send(request *r, unsigned http_status, const char *type, char *body
     if (type != NULL) http.MHD_add_response_header(response, "Content-Type", type);
     if (http_status == 401) http.MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     if (http_status == 503) http.MHD_add_response_header(response, "Retry-After", "1");
-    if (atomic_load(&r->s->is_draining)) http.MHD_add_response_header(response, "Connection", "close");
+    if (atomic_load(&r->s->is_draining) || (r->client != NULL && r->client->is_surplus))
+        http.MHD_add_response_header(response, "Connection", "close");
     queue(r, http_status, response);
     if (r->entry != NULL && http_status == 200) {
         r->entry->response = response;
@@ -159,6 +160,8 @@ static void check_head(request *r) {
     if (r->is_answered) return;
     if (!r->route->is_open && !access_is_granted(s, header(r, "Authorization")))
         request_fail(r, 401, "a token is needed: Authorization: Bearer TOKEN");
+    else if (!r->route->is_open && r->client != NULL && r->client->is_surplus)
+        request_fail(r, 503, "%u connections are open, and no more are accepted now", s->max_clients);
     else if (announced(r) > s->options->max_body)
         request_fail(r, 413, "the body has %llu bytes, but at most %llu are allowed (--max-body)",
                      (unsigned long long)announced(r), (unsigned long long)s->options->max_body);

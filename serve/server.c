@@ -19,6 +19,7 @@ enum {
     BACKLOG = 1024,
     MAX_CONNECTIONS = 16384,
     CONNECTION_BYTES = 64 << 10,
+    SURPLUS_MS = 1000,
     SLOWEST_BYTES_S = 64 << 10,
     SWEEP_MS = 250,
     MAX_FILE = 1 << 20
@@ -46,11 +47,20 @@ void client_set_waiting(const request *r) {
     set_deadline(r->s, r->client, 0);
 }
 
+/* Those above the limit have a moment to hear that they are refused, and there are not many of them. */
+static uint32_t surplus_connections(const server *s) {
+    return s->max_clients / 16 + 4;
+}
+
 static void add_client(server *s, struct MHD_Connection *connection, void **context) {
     const union MHD_ConnectionInfo *info = http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     client *c = info != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) return;
-    *c = (client){.owner = s, .fd = info->connect_fd, .deadline_ms = now_ms() + (int64_t)s->options->timeout_s * 1000};
+    unsigned others = atomic_load(&s->client_count);
+    bool is_surplus = others >= s->max_clients;
+    int64_t patience_ms = is_surplus ? SURPLUS_MS : (int64_t)s->options->timeout_s * 1000;
+    *c = (client){.owner = s, .fd = info->connect_fd, .deadline_ms = now_ms() + patience_ms, .is_surplus = is_surplus};
+    if (others >= s->max_clients + surplus_connections(s)) shutdown(c->fd, SHUT_RDWR);
     pthread_mutex_lock(&s->clients_lock);
     c->next = s->clients;
     if (c->next != NULL) c->next->previous = c;
@@ -188,7 +198,7 @@ static char *read_file(const char *path, ft_error *error) {
 static ft_status start_daemon(server *s, int fd, const char *cert, const char *key, ft_error *error) {
     struct MHD_OptionItem options[] = {
         {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)s->max_clients + surplus_connections(s), NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, NULL},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)request_completed, s},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
@@ -292,12 +302,15 @@ static void wait_for_signal(server *s, const sigset_t *signals) {
 
 /* --- The whole --------------------------------------------------------------------------------------------------- */
 
-/* Thousands of connections need as many descriptors. */
-static void raise_limits(void) {
+/* Thousands of connections need as many descriptors. A quarter is for files, bodies and workers. */
+static void raise_limits(server *s) {
     struct rlimit limit;
+    s->max_clients = MAX_CONNECTIONS;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 * 3 < MAX_CONNECTIONS)
+        s->max_clients = (uint32_t)(limit.rlim_cur / 4 * 3);
 }
 
 static void block_signals(sigset_t *signals) {
@@ -344,7 +357,7 @@ ft_status serve_run(const serve_options *options, ft_error *error) {
     server *s = calloc(1, sizeof *s);
     if (s == NULL) return fail(error, FT_ERR_NOMEM, "the server", "out of memory");
     s->options = options;
-    raise_limits();
+    raise_limits(s);
     block_signals(&signals);
     ft_status status = open_server(s, error);
     if (status == FT_OK) {

@@ -44,6 +44,7 @@ typedef struct client {
     server *owner;
     int fd;
     int64_t deadline_ms;
+    bool is_surplus; /* above the limit: its requests are refused */
     struct client *next, *previous;
 } client;
 
@@ -62,6 +63,7 @@ struct server {
     pthread_mutex_t clients_lock; /* of the list of clients and their deadlines */
     client *clients;
     atomic_uint client_count;
+    uint32_t max_clients;
     pthread_mutex_t lock; /* of all below */
     cache *cache;
     uint64_t cache_generation; /* of the predictors that made the answers */
