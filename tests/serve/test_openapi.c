@@ -99,7 +99,7 @@ static void routes_are_described(void **state) {
             int stem = (int)strcspn(path, "{");
             for (size_t i = 0; method[i] != '\0' && i < sizeof upper - 1; i++) upper[i] = (char)(method[i] - 'a' + 'A');
             snprintf(row, sizeof row, "    {\"%s\", \"%.*s\",", upper, stem, path);
-            snprintf(line, sizeof line, "| `%s %s` |", upper, path);
+            snprintf(line, sizeof line, "\n#### %s %s\n", upper, path);
             if (strstr(source, row) == NULL) fail_msg("there is no route %s %s", upper, path);
             if (strstr(page, line) == NULL) fail_msg("docs/serve.md lacks %s %s", upper, path);
             described++;
