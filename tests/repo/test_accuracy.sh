@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tables of README.md, docs/accuracy*.md and docs/speed.md are those of bench/results, and bench/accuracy computes them correctly; bench/noise
+# The tables of README.md, docs/accuracy*.md, docs/speed.md and docs/utilisation.md are those of bench/results, and bench/accuracy computes them correctly; bench/noise
 # separates noise from errors.
 set -u
 . tests/repo/tap.sh
@@ -9,6 +9,14 @@ trap 'rm -rf "$scratch"' EXIT
 
 page_is_fresh() { # page, script that writes its tables
     cp "$1" "$scratch/page.md" && PAGE=$scratch/page.md "$2" && diff -u "$1" "$scratch/page.md"
+}
+
+# A script that prints the tables of a page.
+tables_are_in() { # page, script
+    "$2" --table >"$scratch/tables" || return 1
+    grep '^|' "$scratch/tables" | grep -vxFf "$1" | sed "s,^,not in $1: ," >"$scratch/missing"
+    cat "$scratch/missing"
+    [ ! -s "$scratch/missing" ]
 }
 
 # Two families left out: their mean; a predictor that there is not, and one with settings, are no part of it.
@@ -90,6 +98,11 @@ done
 for page in README.md docs/speed.md; do
     point "the speeds in $page are those of bench/results" page_is_fresh "$page" bench/readme
 done
+if command -v python3 >/dev/null; then
+    for script in bench/gpu_utilisation bench/gpu_occupancy; do
+        point "the tables of $script are in docs/utilisation.md" tables_are_in docs/utilisation.md "$script"
+    done
+fi
 point "means over families, and only what belongs to the tables" means_are_right
 point "bench/noise separates noise from errors by repeated graphs, the spread of runs and models of training" noise_is_separated
 finish
