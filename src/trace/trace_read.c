@@ -164,7 +164,8 @@ static bool read_argument(const ft_trace *t, json_pull *p, const json_text *key,
     if (!read_number(p, &number)) return false;
     if (is_device && number >= 0 && number < INT32_MAX) e->device = (int32_t)number;
     if (is_correlation && number >= 0 && number < 9e15) e->correlation = (int64_t)number;
-    if (is_occupancy && number >= 0 && number <= 100) e->occupancy = number / 100;
+    /* 0 is what the profiler writes where it has no estimate, as for kernels of libraries on newer GPUs. */
+    if (is_occupancy && number > 0 && number <= 100) e->occupancy = number / 100;
     return true;
 }
 

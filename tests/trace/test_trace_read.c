@@ -125,6 +125,18 @@ static void gaps_are_late_until_the_launch_returns(void **state) {
     ft_trace_free(t);
 }
 
+static void an_occupancy_of_zero_is_none(void **state) {
+    (void)state;
+    ft_trace *t = open_text("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"args\":{\"est. "
+                            "achieved occupancy %\":0}},"
+                            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"ts\":4,\"dur\":2,\"args\":{\"est. "
+                            "achieved occupancy %\":25}}]");
+    assert_int_equal(t->count, 2);
+    assert_true(isnan(t->events[0].occupancy));
+    assert_true(t->events[1].occupancy == 0.25);
+    ft_trace_free(t);
+}
+
 static void files_that_are_no_trace_are_refused(void **state) {
     (void)state;
     ft_error error;
@@ -221,6 +233,7 @@ int main(void) {
         cmocka_unit_test(times_keep_nanoseconds),
         cmocka_unit_test(kernels_belong_to_the_innermost_operator),
         cmocka_unit_test(gaps_are_late_until_the_launch_returns),
+        cmocka_unit_test(an_occupancy_of_zero_is_none),
         cmocka_unit_test(files_that_are_no_trace_are_refused),
         cmocka_unit_test(odd_values_of_events_are_ignored),
         cmocka_unit_test(ranks_are_aligned_by_the_ends_of_collectives),
