@@ -43,7 +43,7 @@ static const char *make_env(int severity, const char *name, void **made) {
 static const char *make_session(void *in, const char *path, void *with, void **made) {
     (void)in, (void)with;
     if (access(path, R_OK) != 0) return "no such file";
-    if (mode_is("refuse")) return "stand-in: operator Nonsense is not implemented";
+    if (mode_is("refuse")) return "stand-in: no kernel for the operator Nonsense";
     if (mode_is("memory")) return "std::bad_alloc";
     *made = &session;
     return NULL;
