@@ -113,3 +113,16 @@ bool text_has_word(const char *list, const char *word, size_t length) {
     }
     return false;
 }
+
+const char *text_setting(const char *list, const char *key, size_t *length) {
+    size_t size = strlen(key);
+    for (const char *at = list != NULL ? list : ""; *at != '\0'; at += *at == ';') {
+        size_t whole = strcspn(at, ";");
+        if (whole > size && strncmp(at, key, size) == 0 && at[size] == '=') {
+            *length = whole - size - 1;
+            return at + size + 1;
+        }
+        at += whole;
+    }
+    return NULL;
+}

@@ -17,4 +17,7 @@ bool text_double(const char *text, size_t length, double *value);
 /* True when the word is in a list of words separated by single spaces. The empty word is in no list. */
 bool text_has_word(const char *list, const char *word, size_t length);
 
+/* The value of a key in "key=value;key=value", and its length; NULL: the key is absent. The list may be NULL. */
+const char *text_setting(const char *list, const char *key, size_t *length);
+
 #endif

@@ -248,6 +248,17 @@ const char *ft_device_architecture(const ft_device *device) {
     return device->architecture;
 }
 
+double device_float32_per_watt(const ft_device *device) {
+    static const struct {
+        const char *name;
+        double flops;
+    } known[] = {{"Pascal", 70e9}, {"Volta", 70e9},   {"Turing", 70e9},    {"Ampere", 75e9},
+                 {"Ada", 135e9},   {"Hopper", 135e9}, {"Blackwell", 135e9}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strncmp(device->architecture, known[i].name, strlen(known[i].name)) == 0) return known[i].flops;
+    return NAN;
+}
+
 double ft_device_number(const ft_device *device, const char *key) {
     if (device == NULL || key == NULL) return NAN;
     for (size_t i = 0; i < NUMBER_COUNT; i++) {

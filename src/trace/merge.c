@@ -116,6 +116,13 @@ static bool raw_value(json_pull *p, const char **begin, const char **end) {
     return is_there;
 }
 
+static bool copy_raw(merger *m, json_pull *p) {
+    const char *begin, *end;
+    if (!raw_value(p, &begin, &end)) return false;
+    put_raw(m, begin, end);
+    return true;
+}
+
 /* A whole number gets `step` for each trace before this one; anything else is copied. */
 static bool copy_number(merger *m, json_pull *p, int64_t step) {
     const char *begin, *end;
@@ -164,12 +171,7 @@ static bool copy_time(merger *m, json_pull *p) {
 
 static bool copy_arguments(merger *m, json_pull *p) {
     json_text key;
-    const char *begin, *end;
-    if (m->index == 0 || json_pull_peek(p) != '{') {
-        if (!raw_value(p, &begin, &end)) return false;
-        put_raw(m, begin, end);
-        return true;
-    }
+    if (m->index == 0 || json_pull_peek(p) != '{') return copy_raw(m, p);
     if (!json_pull_open(p, '{')) return false;
     buf_char(&m->out.text, '{');
     for (bool first = true, is_first = true; json_pull_more(p, '}', &first); is_first = false) {
@@ -179,9 +181,8 @@ static bool copy_arguments(merger *m, json_pull *p) {
             json_text_is(&key, "correlation") || json_text_is(&key, "External id") || json_text_is(&key, "external id");
         if (is_id || json_text_is(&key, "device")) {
             if (!copy_number(m, p, is_id ? CORRELATION_STEP : DEVICE_STEP)) return false;
-        } else {
-            if (!raw_value(p, &begin, &end)) return false;
-            put_raw(m, begin, end);
+        } else if (!copy_raw(m, p)) {
+            return false;
         }
     }
     buf_char(&m->out.text, '}');
@@ -189,26 +190,18 @@ static bool copy_arguments(merger *m, json_pull *p) {
 }
 
 static bool copy_value(merger *m, json_pull *p, const json_text *key) {
-    const char *begin, *end;
     if (json_text_is(key, "ts")) return copy_time(m, p);
     if (json_text_is(key, "args")) return copy_arguments(m, p);
     if (json_text_is(key, "id")) return copy_marked(m, p, " of %lld");
     if (json_text_is(key, "pid"))
         return json_pull_peek(p) == '"' ? copy_marked(m, p, " of rank %lld") : copy_number(m, p, PROCESS_STEP);
-    if (!raw_value(p, &begin, &end)) return false;
-    put_raw(m, begin, end);
-    return true;
+    return copy_raw(m, p);
 }
 
 static bool copy_event(merger *m, json_pull *p) {
     json_text key;
-    const char *begin, *end;
     buf_text(&m->out.text, m->events++ == 0 ? "\n" : ",\n");
-    if (json_pull_peek(p) != '{') {
-        if (!raw_value(p, &begin, &end)) return false;
-        put_raw(m, begin, end);
-        return true;
-    }
+    if (json_pull_peek(p) != '{') return copy_raw(m, p);
     if (!json_pull_open(p, '{')) return false;
     buf_char(&m->out.text, '{');
     for (bool first = true, is_first = true; json_pull_more(p, '}', &first); is_first = false) {

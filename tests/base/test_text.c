@@ -116,12 +116,29 @@ static void test_words(void **state) {
     assert_false(text_has_word("", "conv", 4));
 }
 
+static void test_values_of_settings(void **state) {
+    (void)state;
+    size_t length = 0;
+    const char *list = "amp=yes;loader=none;empty=;amplitude=3";
+    assert_ptr_equal(text_setting(list, "loader", &length), list + 15);
+    assert_int_equal(length, 4);
+    assert_ptr_equal(text_setting(list, "amp", &length), list + 4);
+    assert_int_equal(length, 3);
+    assert_ptr_equal(text_setting(list, "amplitude", &length), list + 37);
+    assert_non_null(text_setting(list, "empty", &length));
+    assert_int_equal(length, 0);
+    assert_null(text_setting(list, "load", &length));
+    assert_null(text_setting(list, "yes", &length));
+    assert_null(text_setting("", "amp", &length));
+    assert_null(text_setting(NULL, "amp", &length));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ints),          cmocka_unit_test(test_not_ints),
         cmocka_unit_test(test_doubles),       cmocka_unit_test(test_doubles_come_back),
         cmocka_unit_test(test_exact_doubles), cmocka_unit_test(test_not_doubles),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words),         cmocka_unit_test(test_values_of_settings),
     };
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
 }

@@ -6,22 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "device/device.h"
 
 /* --- Data sheets --------------------------------------------------------------------------------------------- */
 
-/* Float32 operations a second that a watt sustains in large products; they follow the process of the chip. */
-static double float32_per_watt(const char *architecture) {
-    static const struct {
-        const char *name;
-        double flops;
-    } known[] = {{"Pascal", 70e9}, {"Volta", 70e9},   {"Turing", 70e9},    {"Ampere", 75e9},
-                 {"Ada", 135e9},   {"Hopper", 135e9}, {"Blackwell", 135e9}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strncmp(architecture, known[i].name, strlen(known[i].name)) == 0) return known[i].flops;
-    return NAN;
-}
-
-/* The same of 16-bit products: 0.8 from Volta to Ada, 2 on a B200. Hopper is between them. */
+/* 16-bit operations a second that a watt sustains: 0.8e12 from Volta to Ada, 2e12 on a B200. Hopper is between them. */
 static double float16_per_watt(const char *architecture) {
     if (strncmp(architecture, "Blackwell", 9) == 0) return 2e12;
     return strncmp(architecture, "Hopper", 6) == 0 ? 1.2e12 : 0.8e12;
@@ -65,7 +54,7 @@ ft_status gpu_sheet_read(const ft_device *device, gpu_sheet *sheet, ft_error *er
     r[GPU_PEAK_FLOAT4] = number_or(device, keys[GPU_PEAK_FLOAT4], r[GPU_PEAK_FLOAT8]);
     r[GPU_PEAK_INT8] = number_or(device, "peak_int8_ops", r[GPU_PEAK_FLOAT16]);
     if (watts > 0) {
-        r[GPU_PEAK_FLOAT32] = limited(r[GPU_PEAK_FLOAT32], float32_per_watt(ft_device_architecture(device)) * watts);
+        r[GPU_PEAK_FLOAT32] = limited(r[GPU_PEAK_FLOAT32], device_float32_per_watt(device) * watts);
         double limit = float16_per_watt(ft_device_architecture(device)) * watts;
         double wide = limited(r[GPU_PEAK_FLOAT16], limit) / r[GPU_PEAK_FLOAT16];
         for (int i = GPU_PEAK_TF32; i <= GPU_PEAK_INT8; i++) r[i] *= wide;

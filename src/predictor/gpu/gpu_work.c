@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "graph/fuse.h"
 #include "graph/geometry.h"
 #include "graph/graph.h"
@@ -14,30 +15,16 @@ enum { MAX_WORKS = 16 }; /* of a kernel: decomposed attention and its gradients 
 
 /* --- Settings ------------------------------------------------------------------------------------------------ */
 
-/* The value of a key of "key=value;key=value"; NULL: absent. */
-static const char *find_value(const char *setting, const char *key, size_t *length) {
-    size_t size = strlen(key);
-    for (const char *at = setting != NULL ? setting : ""; *at != '\0'; at += *at == ';') {
-        size_t whole = strcspn(at, ";");
-        if (whole > size && strncmp(at, key, size) == 0 && at[size] == '=') {
-            *length = whole - size - 1;
-            return at + size + 1;
-        }
-        at += whole;
-    }
-    return NULL;
-}
-
 static bool is_value(const char *setting, const char *key, const char *value) {
     size_t length;
-    const char *found = find_value(setting, key, &length);
+    const char *found = text_setting(setting, key, &length);
     return found != NULL && length == strlen(value) && strncmp(found, value, length) == 0;
 }
 
 /* A number for a name, the same in every run; NaN when the setting has none. Trees separate such numbers. */
 static double name_number(const char *setting, const char *key) {
     size_t length;
-    const char *found = find_value(setting, key, &length);
+    const char *found = text_setting(setting, key, &length);
     return found != NULL ? (double)(hash_bytes(found, length).low % 1021) : (double)NAN;
 }
 
@@ -45,7 +32,7 @@ static double name_number(const char *setting, const char *key) {
 static int torch_version(const char *setting) {
     size_t length;
     int major = 0, minor = 0;
-    const char *v = find_value(setting, "torch", &length);
+    const char *v = text_setting(setting, "torch", &length);
     if (v == NULL || *v < '0' || *v > '9') return 999;
     for (; *v >= '0' && *v <= '9' && major < 100; v++) major = major * 10 + (*v - '0');
     if (*v == '.')
@@ -69,7 +56,7 @@ void gpu_runtime_of(const ft_request *request, gpu_runtime *runtime) {
     if (is_value(setting, "framework", "sglang")) r.source = GPU_SGLANG;
     if (is_value(setting, "framework", "trtllm")) r.source = GPU_TRTLLM;
     size_t length;
-    if (find_value(setting, "library", &length) != NULL) r.source = GPU_LIBRARY;
+    if (text_setting(setting, "library", &length) != NULL) r.source = GPU_LIBRARY;
     r.kernel = name_number(setting, "kernel");
     r.type = name_number(setting, "type");
     r.is_compiled = is_value(setting, "compile", "yes");

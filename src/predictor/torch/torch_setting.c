@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "device/device.h"
 
 /* --- Settings ------------------------------------------------------------------------------------------------ */
 
@@ -154,19 +155,6 @@ const char *torch_runtime_name(torch_runtime runtime) {
 
 /* --- Data sheets --------------------------------------------------------------------------------------------- */
 
-/* Float32 operations a second that a watt sustains, from large products measured on a T4, L4, V100, A100 and P100; they
- * follow the process of the chip. NAN: unknown, so not limited. */
-static double float32_per_watt(const char *architecture) {
-    static const struct {
-        const char *name;
-        double flops;
-    } known[] = {{"Pascal", 70e9}, {"Volta", 70e9},   {"Turing", 70e9},    {"Ampere", 75e9},
-                 {"Ada", 135e9},   {"Hopper", 135e9}, {"Blackwell", 135e9}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strncmp(architecture, known[i].name, strlen(known[i].name)) == 0) return known[i].flops;
-    return NAN;
-}
-
 /* A rate and its limit: an unknown limit is none, and an unknown rate stays unknown. */
 static double lesser(double rate, double limit) {
     return rate > limit ? limit : rate;
@@ -184,7 +172,7 @@ static void limit_to_sustained(const ft_device *device, torch_sheet *s) {
            power = ft_device_number(device, "power_w");
     double share = power / (units * clock * 1e-9 * ENOUGH_W), sustained = share < 1 ? pow(share, EXPONENT) : 1;
     s->peak32 *= sustained;
-    s->product32 = lesser(s->product32, float32_per_watt(ft_device_architecture(device)) * power);
+    s->product32 = lesser(s->product32, device_float32_per_watt(device) * power);
     s->peak19 = lesser(s->peak19 * sustained, FLOPS_PER_W / 2 * power);
     s->peak16 = lesser(s->peak16 * sustained, FLOPS_PER_W * power);
     s->peak16b = lesser(s->peak16b * sustained, FLOPS_PER_W * power);

@@ -146,15 +146,10 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
 }
 
 static ft_status read_devices(power_fit *f, ft_error *error) {
-    for (uint32_t i = 0; i < f->set->device_count; i++) {
-        ft_device *sheet;
-        FT_TRY(ft_device_open(f->set->devices[i], &sheet, error));
-        ft_status status = util_device_read(sheet, &f->devices[i], error);
-        ft_device_free(sheet);
-        FT_TRY(status);
+    FT_TRY(util_devices_open(f->set->devices, f->set->device_count, f->devices, error));
+    for (uint32_t i = 0; i < f->set->device_count; i++)
         if (!(f->devices[i].power_w > 0))
             return ft_fail(error, FT_ERR_UNSUPPORTED, "the data sheet of %s lacks power_w", f->set->devices[i]);
-    }
     return FT_OK;
 }
 

@@ -57,17 +57,6 @@ static ft_status find_outputs(const fit_set *set, util_model *m, ft_error *error
     return FT_OK;
 }
 
-static ft_status read_devices(fitting *f, ft_error *error) {
-    for (uint32_t i = 0; i < f->set->device_count; i++) {
-        ft_device *sheet;
-        FT_TRY(ft_device_open(f->set->devices[i], &sheet, error));
-        ft_status status = util_device_read(sheet, &f->devices[i], error);
-        ft_device_free(sheet);
-        FT_TRY(status);
-    }
-    return FT_OK;
-}
-
 static ft_status visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
                        ft_error *error) {
     (void)item;
@@ -150,7 +139,7 @@ static ft_status fit_samples(fitting *f, const fit_context *context, util_model 
                                 .eta = v[ETA],
                                 .seed = context->seed,
                                 .threads = context->threads != NULL ? pool_threads(context->threads) : 1};
-    FT_TRY(read_devices(f, error));
+    FT_TRY(util_devices_open(f->set->devices, f->set->device_count, f->devices, error));
     FT_TRY(read_rows(f, context, error));
     const util_sample **samples = calloc((size_t)f->count + 1, sizeof *samples);
     if (samples == NULL) return FT_NOMEM(error);

@@ -34,6 +34,17 @@ ft_status util_device_read(const ft_device *sheet, util_device *device, ft_error
     return FT_OK;
 }
 
+ft_status util_devices_open(const char *const *names, uint32_t count, util_device *devices, ft_error *error) {
+    for (uint32_t i = 0; i < count; i++) {
+        ft_device *sheet;
+        FT_TRY(ft_device_open(names[i], &sheet, error));
+        ft_status status = util_device_read(sheet, &devices[i], error);
+        ft_device_free(sheet);
+        FT_TRY(status);
+    }
+    return FT_OK;
+}
+
 /* What a launch of a kernel does. */
 typedef struct util_run {
     double seconds;

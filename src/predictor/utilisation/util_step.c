@@ -26,23 +26,9 @@ typedef struct lister {
 
 /* --- Settings ------------------------------------------------------------------------------------------------ */
 
-/* The value of a key in "key=value;key=value"; NULL when it is not there. */
-static const char *setting_value(const char *setting, const char *key, size_t *length) {
-    size_t size = strlen(key);
-    for (const char *at = setting != NULL ? setting : ""; *at != '\0'; at += *at == ';') {
-        size_t whole = strcspn(at, ";");
-        if (whole > size && strncmp(at, key, size) == 0 && at[size] == '=') {
-            *length = whole - size - 1;
-            return at + size + 1;
-        }
-        at += whole;
-    }
-    return NULL;
-}
-
 static ft_status read_loader(lister *l, ft_error *error) {
     size_t length = 0;
-    const char *value = setting_value(l->view->request.setting, "loader", &length);
+    const char *value = text_setting(l->view->request.setting, "loader", &length);
     l->step->is_loader_open = value == NULL;
     l->step->has_loader = l->is_training; /* as in what was measured */
     if (value == NULL) return FT_OK;
@@ -57,7 +43,7 @@ static ft_status read_loader(lister *l, ft_error *error) {
 static double optimizer_bytes(const lister *l) {
     static const double SGD = 12, MOMENTUM = 28, ADAM = 72;
     size_t length = 0;
-    const char *value = setting_value(l->view->request.setting, "optimizer", &length);
+    const char *value = text_setting(l->view->request.setting, "optimizer", &length);
     ft_optimizer optimizer = l->view->request.optimizer;
     char name[32];
     if (value != NULL && length < sizeof name) {

@@ -68,6 +68,9 @@ typedef struct util_device {
 /* FT_ERR_UNSUPPORTED for what is not a GPU under PyTorch, or lacks peak, bandwidth or the number of multiprocessors. */
 ft_status util_device_read(const ft_device *sheet, util_device *device, ft_error *error);
 
+/* The devices of a data set, by its names. */
+ft_status util_devices_open(const char *const *names, uint32_t count, util_device *devices, ft_error *error);
+
 /* The rate of the units that a product runs on. */
 double util_peak(const util_device *device, const util_kernel *kernel);
 
